@@ -15,6 +15,18 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
+/// A host that has no data of its own for a module, and no command but an RD of a window.
+pub trait Onlooker {
+    /// When its RD comes, if it has one left.
+    fn reads_tck(&self) -> Option<u64>;
+
+    /// The tCK of the RD comes, which is on the pins.
+    fn read(&mut self) -> Pins;
+
+    /// What the module drives on the host's data bus in a tCK, where it drives something.
+    fn see(&mut self, at_tck: u64, beats: [u64; 2]);
+}
+
 /// An L3 module of one rank in a channel, whoever executes it. What it does of a host's commands and data stands in
 /// `rtl/module/host_port.md`.
 ///
@@ -42,14 +54,13 @@ pub trait Dimm {
         made: &mut dyn FnMut(Made),
     ) -> Result<[Option<u64>; 2], DeviceError>;
 
-    /// tCK in which a program runs and the host does nothing: no command, and no data of its own. Goes on until `until_tck`
-    /// at the most, and maybe not at all; [`tck`](Self::tck) says how far. The same as [`step`](Self::step) by step, but that
-    /// those who watch the host's data bus are not told that nothing is on it. `seen` has what the module drives there, by
-    /// tCK, where it drives something.
+    /// tCK in which a program runs and the host does no more than to [look on](Onlooker). Goes on until `until_tck` at the
+    /// most, and maybe not at all; [`tck`](Self::tck) says how far. The same as [`step`](Self::step) by step, but that those
+    /// who watch the host's data bus are not told that nothing is on it.
     fn pass(
         &mut self,
         _until_tck: u64,
-        _seen: &mut dyn FnMut(u64, [Option<u64>; 2]),
+        _host: &mut dyn Onlooker,
         _made: &mut dyn FnMut(Made),
     ) -> Result<(), DeviceError> {
         Ok(())

@@ -93,7 +93,7 @@ pub use bursts::{
 pub use chips::Chips;
 pub use config::{Config, ConfigError, Currents, Organisation, Timing};
 pub use device::{Device, Loads, RankDevice};
-pub use dimm::Dimm;
+pub use dimm::{Dimm, Onlooker};
 pub use dram::{Cells, Dram};
 pub use error::{DeviceError, Hazard};
 pub use kinds::SystemKind;

@@ -61,12 +61,17 @@ impl Memories {
         if accesses.table_write {
             self.table[usize::from(address)] = data as u16;
         }
-        if let Some(from) = accesses.fetch {
+        self.read(accesses.fetch, accesses.entry);
+    }
+
+    /// The end of a cycle in which nothing is written.
+    pub fn read(&mut self, fetch: Option<usize>, entry: Option<usize>) {
+        if let Some(from) = fetch {
             // What lies beyond the memory is beyond every program, and not looked at.
             let word = |n: usize| self.commands.get(from + n).copied().unwrap_or(0);
             self.fetched = std::array::from_fn(word);
         }
-        if let Some(at) = accesses.entry {
+        if let Some(at) = entry {
             self.entry = self.table.get(at).copied().unwrap_or(NO_ROW);
         }
     }

@@ -18,8 +18,8 @@ use pimlico_device::mapping::BURST;
 use pimlico_device::spd::{Description, SpdModule, SpdTiming};
 use pimlico_device::{
     BurstHost, Config, ConfigError, Device, DeviceError, Dimm, HostLatency, HostStep, HostTransfer,
-    Loads, Options, PinWatch, Rank, RankDevice, Sent, SetUp, Statistics, Stretches, Timeline,
-    WriteRun,
+    Loads, Onlooker, Options, PinWatch, Rank, RankDevice, Sent, SetUp, Statistics, Stretches,
+    Timeline, WriteRun,
 };
 use pimlico_dpa::types::{Load, LoadKind, PinCommand, Pins};
 use std::collections::VecDeque;
@@ -154,6 +154,30 @@ impl<D: Dimm> Attached<D> {
     }
 }
 
+/// A host that looks at the status of a run that goes on.
+struct Polling<'a> {
+    controller: &'a mut MemoryController,
+    reads_tck: Option<u64>,
+    asked: &'a mut VecDeque<Asked>,
+}
+
+impl Onlooker for Polling<'_> {
+    fn reads_tck(&self) -> Option<u64> {
+        self.reads_tck
+    }
+
+    fn read(&mut self) -> Pins {
+        let Some(at_tck) = self.reads_tck.take() else { return Pins::NONE };
+        self.asked.push_back(Asked::Status);
+        self.controller.push(Transaction::Read(message::status())).expect("a window of the module");
+        self.controller.command(at_tck).unwrap_or_default()
+    }
+
+    fn see(&mut self, at_tck: u64, beats: [u64; 2]) {
+        (2 * at_tck..).zip(beats).for_each(|(clock, beat)| self.controller.take(clock, Some(beat)));
+    }
+}
+
 /// A module as the host addresses it: its windows are in the last row that pins can name, however few its chips have.
 fn with_windows(module: SpdModule) -> SpdModule {
     SpdModule { row_bits: module.row_bits.max(u64::from((WINDOW_ROW + 1).ilog2())), ..module }
@@ -276,23 +300,40 @@ impl<D: Dimm> Attached<D> {
         }
     }
 
-    /// Until the host does something next, the module runs by itself.
-    fn pass(&mut self, run: &HostRun<'_>, made: &mut dyn FnMut(Made)) -> Result<(), DeviceError> {
+    /// Until the host does something next but to look at the status, the module runs by itself. At the status it looks once,
+    /// and then sees what it says.
+    fn pass(
+        &mut self,
+        run: &mut HostRun<'_>,
+        made: &mut dyn FnMut(Made),
+    ) -> Result<(), DeviceError> {
         let tck = self.dimm.tck();
         if self.beat_by_beat || run.phase != Phase::Running || !self.silent || tck == 0 {
             return Ok(());
         }
         let asks = (!run.asks_status()).then_some(run.poll_at);
+        let looks = asks.filter(|asks| self.controller.would_read(message::status(), *asks));
         let moves = [asks, self.controller.moves_tck()].into_iter().flatten();
-        let until_tck = moves.fold(self.controller.next_tck(tck - 1), u64::min);
+        let until_tck = match looks {
+            Some(reads_tck) => self.controller.read_until(reads_tck),
+            None => moves.fold(self.controller.next_tck(tck - 1), u64::min),
+        };
         if until_tck <= tck {
             return Ok(());
         }
-        let controller = &mut self.controller;
-        let seen = &mut |tck: u64, beats: [Option<u64>; 2]| {
-            (2 * tck..).zip(beats).for_each(|(clock, beat)| controller.take(clock, beat));
-        };
-        self.dimm.pass(until_tck, seen, made)
+        let mut host =
+            Polling { controller: &mut self.controller, reads_tck: looks, asked: &mut run.asked };
+        self.dimm.pass(until_tck, &mut host, made)?;
+        if let Some(reads_tck) = looks.filter(|_| host.reads_tck.is_none()) {
+            run.poll_at = reads_tck + self.dimm.options().poll_tck;
+            // Behind the RD there is no command.
+            self.silent = self.dimm.tck() > reads_tck + 1;
+            if self.silent {
+                let next = self.controller.command(reads_tck + 1);
+                debug_assert!(next.is_none(), "nothing else was asked for");
+            }
+        }
+        Ok(())
     }
 
     /// What was read of the windows.
@@ -509,7 +550,7 @@ impl<D: Dimm> RankDevice for Attached<D> {
                 }
             };
             let before = self.dimm.tck();
-            self.pass(&run, &mut observed)?;
+            self.pass(&mut run, &mut observed)?;
             if self.dimm.tck() == before {
                 self.step_controller(&mut observed)?;
             }

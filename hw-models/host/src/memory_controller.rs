@@ -291,6 +291,25 @@ impl MemoryController {
         next_tck.max(at_tck + 1)
     }
 
+    /// Whether a read that is pushed in a tCK, where nothing waits or is on its way, has its RD in that tCK, if no other comes
+    /// before.
+    pub fn would_read(&self, place: Place, at_tck: u64) -> bool {
+        let Place { bank, row, .. } = place;
+        let Some(of_bank) = self.banks.get(bank).filter(|bank| bank.row == Some(row)) else {
+            return false;
+        };
+        let of_group = &self.groups[bank / self.banks_per_group];
+        let from_tck = of_group.rd_from.max(self.rank.rd_from).max(of_bank.column_from);
+        self.is_idle()
+            && !self.leaving
+            && (from_tck.max(self.refreshed)..self.next_ref).contains(&at_tck)
+    }
+
+    /// The tCK behind the data of an RD in this tCK.
+    pub fn read_until(&self, at_tck: u64) -> u64 {
+        at_tck + self.latency().read_tck + BURST_TCK
+    }
+
     /// When all banks may be closed, or, if they are, opened.
     fn closed_tck(&self) -> u64 {
         let open = self.banks.iter().filter(|bank| bank.row.is_some()).map(|bank| bank.pre_from);

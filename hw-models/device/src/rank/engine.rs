@@ -185,6 +185,9 @@ impl Rank {
     /// the data bus, and whether the softmax unit works.
     pub(super) fn account(&mut self, pins: Pins, drives: [bool; 4], works: bool) {
         let cause = self.control.cause();
+        if self.chips_drive.is_empty() && drives == [false; 4] && !self.record.draws() {
+            return self.account_as_one(pins, cause, works);
+        }
         for (tck, drives) in (self.tck..self.tck + self.gear()).zip(drives) {
             if tck > self.tck {
                 self.record.begin_tck(tck);
@@ -205,8 +208,23 @@ impl Rank {
         }
     }
 
+    /// The same at once, where nobody drives the data bus.
+    fn account_as_one(&mut self, pins: Pins, cause: Option<Cause>, works: bool) {
+        let tck = self.tck..self.tck + self.gear();
+        if pins.command == PinCommand::RdAll {
+            self.record.read(self.control.mac().opens);
+            self.record.no_reads(tck.start + 1..tck.end, cause);
+        } else {
+            self.record.no_reads(tck.clone(), cause);
+        }
+        self.record.begin_tck(tck.end - 1);
+        if works {
+            tck.for_each(|_| self.record.softmax_unit(true));
+        }
+    }
+
     /// Whether the chips drive results.
-    fn chips_drive(&mut self, tck: u64) -> bool {
+    pub(super) fn chips_drive(&mut self, tck: u64) -> bool {
         let burst_tck = self.config.timing.burst_tck;
         while self.chips_drive.front().is_some_and(|from| from + burst_tck <= tck) {
             self.chips_drive.pop_front();
@@ -355,6 +373,12 @@ impl Rank {
         tell: &mut dyn FnMut(Made),
     ) -> bool {
         let context = self.sums.context();
+        let asks = asked.finish_valid_o || asked.weigh_valid_o || word_taken;
+        let comes = added.tree.is_some() || added.reads.is_some() || context.is_some();
+        if !asks && !comes && self.watch.is_none() && self.softmax.rests() {
+            self.results = RankResults::default();
+            return false;
+        }
         let is_late = self.softmax.is_late();
         let sum = context.filter(|_| is_late).map(|context| (context.sums[0], context.head));
         let given = SoftmaxInput { tree: added.tree, reads: added.reads, word_taken, sum };

@@ -4,7 +4,7 @@
 use crate::memories::{Accesses, Memories};
 use pimlico_dpa::types::{Dispatch, Load, Start, Status};
 use pimlico_ports::Model;
-use pimlico_units::module::{Dispatcher, DispatcherIn, DispatcherOut};
+use pimlico_units::module::{Dispatcher, DispatcherIn, DispatcherOut, Taken};
 
 /// The dispatcher and its memories.
 pub struct Front {
@@ -70,8 +70,18 @@ impl Front {
         let mut taken = Dispatch::default();
         for cycle in 0..cycles {
             let dispatch_ready_i = cycle == taken_in;
-            if !dispatch_ready_i && self.dispatcher.is_full() {
-                continue;
+            if self.dispatcher.is_full() {
+                if !dispatch_ready_i {
+                    continue;
+                }
+                let (fetched, entry) = (self.memories.fetched(), self.memories.entry());
+                if let Some(Taken { dispatched, fetch, entry }) =
+                    self.dispatcher.take(&fetched, entry)
+                {
+                    self.memories.read(fetch.map(|from| from as usize), entry.map(usize::from));
+                    taken = dispatched;
+                    continue;
+                }
             }
             self.clock(DispatcherIn { dispatch_ready_i, ..DispatcherIn::default() });
             if dispatch_ready_i {

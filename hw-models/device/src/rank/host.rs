@@ -19,8 +19,14 @@ trait Steps {
     fn settle(&self, input: &HostPortIn) -> HostPortOut;
     fn step_beat(&mut self, input: &HostPortIn) -> Option<u64>;
     fn is_quiet(&self) -> bool;
-    fn passive_tck(&self) -> u64;
-    fn pass(&mut self, input: &HostPortIn, tck: u64, driven: &mut dyn FnMut(u64, [u64; 2]));
+    fn is_passive(&self) -> bool;
+    fn pass(
+        &mut self,
+        input: &HostPortIn,
+        tck: u64,
+        command: Option<(u64, Pins)>,
+        driven: &mut dyn FnMut(u64, [u64; 2]),
+    );
 }
 
 impl<G: gear::Gear> Steps for HostPort<G> {
@@ -36,12 +42,18 @@ impl<G: gear::Gear> Steps for HostPort<G> {
         self.is_quiet()
     }
 
-    fn passive_tck(&self) -> u64 {
-        self.passive_tck()
+    fn is_passive(&self) -> bool {
+        self.is_passive()
     }
 
-    fn pass(&mut self, input: &HostPortIn, tck: u64, driven: &mut dyn FnMut(u64, [u64; 2])) {
-        self.pass(input, tck, driven);
+    fn pass(
+        &mut self,
+        input: &HostPortIn,
+        tck: u64,
+        command: Option<(u64, Pins)>,
+        driven: &mut dyn FnMut(u64, [u64; 2]),
+    ) {
+        self.pass(input, tck, command, driven);
     }
 }
 
@@ -69,15 +81,23 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// Nothing but words of the status, which the port shows when it is asked for them.
-    pub fn is_plain(&self) -> bool {
+    /// Nothing but the status of the cycle before, which the port shows when it is asked for it.
+    pub fn is_plain(&self, before: &Self) -> bool {
         !self.refreshes
             && self.fault == Fault::None
+            && self.has_status_of(before)
             && self.end.is_none()
             && !(self.over && self.settled)
             && !self.operand_taken
             && self.results.context_valid == U::new(0)
             && self.results.output_valid == U::new(0)
+    }
+
+    /// The words of the status are those of the cycle before.
+    fn has_status_of(&self, before: &Self) -> bool {
+        self.fault == before.fault
+            && self.overflow == before.overflow
+            && self.status == before.status
     }
 }
 
@@ -100,8 +120,13 @@ impl Host {
 
     /// A tCK begins, with the host's command. Returns what the port asks for.
     pub fn begin_tck(&mut self, pins: Pins) -> HostPortOut {
-        self.input.host_pins_i = pins.encode();
+        self.set_pins(pins);
         self.unit.settle(&self.input)
+    }
+
+    /// The host's command.
+    pub fn set_pins(&mut self, pins: Pins) {
+        self.input.host_pins_i = pins.encode();
     }
 
     /// The cycle of the core shows this until the next one.
@@ -138,15 +163,20 @@ impl Host {
         })
     }
 
-    /// tCK of a run in which the port does no more than to answer a host that does nothing: see [`HostPort::passive_tck`].
-    pub fn passive_tck(&self) -> u64 {
-        self.unit.passive_tck()
+    /// Whether the port does no more in a run than to answer a host that looks at windows: see [`HostPort::is_passive`].
+    pub fn is_passive(&self) -> bool {
+        self.unit.is_passive()
     }
 
-    /// So many of them, the core having shown no more than what is [plain](Shown::is_plain). Tells what the module drives on
-    /// the host's data bus, by the number of the tCK.
-    pub fn rest(&mut self, tck: u64, driven: &mut dyn FnMut(u64, [u64; 2])) {
-        self.unit.pass(&self.input, tck, driven);
+    /// So many tCK in which it is, the core having shown no more than what is [plain](Shown::is_plain). The host may have an RD
+    /// in one of them, by its number. Tells what the module drives on the host's data bus, by the number of the tCK.
+    pub fn rest(
+        &mut self,
+        tck: u64,
+        command: Option<(u64, Pins)>,
+        driven: &mut dyn FnMut(u64, [u64; 2]),
+    ) {
+        self.unit.pass(&self.input, tck, command, driven);
     }
 
     /// The host owns the pins, and nothing of its windows is under way.

@@ -27,6 +27,7 @@ mod control;
 mod engine;
 mod front;
 mod host;
+mod looking;
 mod operands;
 mod patience;
 mod run;
@@ -44,11 +45,12 @@ pub use watch::{UnitInput, UnitWatch};
 
 use crate::bursts::BurstHost;
 use crate::config::Config;
-use crate::dimm::Dimm;
+use crate::dimm::{Dimm, Onlooker};
 use crate::dispatch::Made;
 use crate::error::DeviceError;
 use crate::options::Options;
 use crate::record::recorded;
+use looking::Looking;
 use pimlico_dpa::types::Pins;
 use std::io;
 use std::ops::Range;
@@ -81,10 +83,10 @@ impl Dimm for Rank {
     fn pass(
         &mut self,
         until_tck: u64,
-        seen: &mut dyn FnMut(u64, [Option<u64>; 2]),
+        host: &mut dyn Onlooker,
         made: &mut dyn FnMut(Made),
     ) -> Result<(), DeviceError> {
-        self.pass(until_tck, seen, made)
+        self.pass(until_tck, &mut Looking::of(host), made)
     }
 
     fn move_bursts(&mut self, host: &mut dyn BurstHost) -> bool {

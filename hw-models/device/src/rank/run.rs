@@ -4,6 +4,7 @@
 
 use super::engine::Rank;
 use super::host::Shown;
+use super::looking::Looking;
 use crate::dispatch::Made;
 use crate::error::DeviceError;
 use pimlico_dpa::types::{Fault, PinCommand, Pins, RankEvents};
@@ -48,73 +49,73 @@ impl Rank {
     pub(super) fn pass(
         &mut self,
         until_tck: u64,
-        seen: &mut dyn FnMut(u64, [Option<u64>; 2]),
+        looking: &mut Looking<'_>,
         made: &mut dyn FnMut(Made),
     ) -> Result<(), DeviceError> {
-        while self.now.is_multiple_of(self.gear()) {
+        while self.now.is_multiple_of(self.gear()) && self.now + self.gear() <= until_tck {
             let asked = self.host.begin_tck(Pins::NONE);
-            let until_tck = until_tck.min(self.now.saturating_add(self.host.passive_tck()));
-            if asked.memory_o || self.now + self.gear() > until_tck {
+            if asked.memory_o || !self.host.is_passive() {
                 break;
             }
-            self.pass_cycles(&asked, until_tck, seen, made)?;
+            self.pass_cycles(&asked, until_tck, looking, made)?;
         }
         Ok(())
     }
 
-    /// Cycles of the core in which the host's port is passive, until one shows it more than words of the status.
+    /// Cycles of the core in which the host's port is passive, until one shows it more than the status it has.
     fn pass_cycles(
         &mut self,
         asked: &HostPortOut,
         until_tck: u64,
-        seen: &mut dyn FnMut(u64, [Option<u64>; 2]),
+        looking: &mut Looking<'_>,
         made: &mut dyn FnMut(Made),
     ) -> Result<(), DeviceError> {
         let (from_tck, gear) = (self.now, self.gear());
         while self.now + gear <= until_tck {
-            if self.pass_slot(until_tck) || self.pass_wait(asked, until_tck) {
+            self.tell_look(looking, self.now);
+            if self.pass_slots(until_tck, looking) || self.pass_wait(asked, until_tck) {
                 continue;
             }
             let shown = self.step_run(asked, made)?;
-            if !shown.is_plain() {
-                self.rest_since(from_tck, seen);
-                return self.show_cycle(shown, seen);
+            if !shown.is_plain(&self.shown) {
+                self.rest_since(from_tck, looking);
+                return self.show_cycle(shown, looking);
             }
             self.shown = shown;
             self.now += gear;
             self.patience.check(self.now - 1, self.shown.fault)?;
         }
-        self.rest_since(from_tck, seen);
+        self.rest_since(from_tck, looking);
         Ok(())
     }
 
     /// The tCK until this one are over for the host's port.
-    fn rest_since(&mut self, from_tck: u64, seen: &mut dyn FnMut(u64, [Option<u64>; 2])) {
+    fn rest_since(&mut self, from_tck: u64, looking: &mut Looking<'_>) {
         if self.now > from_tck {
+            self.tell_look(looking, self.now - 1);
+            let command = looking.take(self.now).map(|(at_tck, pins)| (at_tck - from_tck, pins));
             self.host.show(&self.shown);
             let record = &mut self.record;
-            self.host.rest(self.now - from_tck, &mut |tck, beats| {
-                let beats = beats.map(Some);
-                record.channel_data(from_tck + tck, [None; 2], beats);
-                seen(from_tck + tck, beats);
+            self.host.rest(self.now - from_tck, command, &mut |tck, beats| {
+                record.channel_data(from_tck + tck, [None; 2], beats.map(Some));
+                looking.host.see(from_tck + tck, beats);
             });
         }
     }
 
-    /// The host's port sees a cycle of the core, without a command or data of the host.
-    fn show_cycle(
-        &mut self,
-        shown: Shown,
-        seen: &mut dyn FnMut(u64, [Option<u64>; 2]),
-    ) -> Result<(), DeviceError> {
+    /// The host's port sees a cycle of the core, without data of the host.
+    fn show_cycle(&mut self, shown: Shown, looking: &mut Looking<'_>) -> Result<(), DeviceError> {
         self.shown = shown;
         self.host.show(&self.shown);
         for tck in self.now..self.now + self.gear() {
+            self.tell_look(looking, tck);
+            let pins = looking.take(tck + 1).map_or(Pins::NONE, |(_, pins)| pins);
+            self.host.set_pins(pins);
             let refreshes = tck == self.now && self.shown.refreshes;
             let beats = self.host.step_tck([None; 2], [None; 2], refreshes);
-            if beats != [None; 2] {
+            if let [Some(first), Some(second)] = beats {
                 self.record.channel_data(tck, [None; 2], beats);
-                seen(tck, beats);
+                looking.host.see(tck, [first, second]);
             }
         }
         self.now += self.gear();

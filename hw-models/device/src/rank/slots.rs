@@ -22,8 +22,10 @@
 //! [`SequencerSlots`]: pimlico_units::rank::SequencerSlots
 //! [`RankController::next_slot`]: pimlico_units::rank::RankController::next_slot
 
+use super::bank_pus::Read;
 use super::engine::Rank;
 use super::host::Shown;
+use super::looking::Looking;
 use super::slot::{Passed, SlotPhase};
 use pimlico_dpa::types::{ArrayRequest, Dispatch, Pins, RankEvents};
 use pimlico_units::rank::SequencerOut;
@@ -34,24 +36,30 @@ impl Rank {
         self.slots.passed
     }
 
-    /// A slot at once, if one begins that is like others and the host's port is passive until it is over.
-    pub(super) fn pass_slot(&mut self, until_tck: u64) -> bool {
+    /// Slots at once, if some begin that are like others and the host's port is passive until they are over.
+    pub(super) fn pass_slots(&mut self, until_tck: u64, looking: &mut Looking<'_>) -> bool {
         let begins = matches!(self.slots.phase, SlotPhase::Passed(Passed { cycles: 0, .. }));
         let (cycles, gear) = (self.slots.cycles, self.gear());
-        if !begins || self.now + cycles * gear > until_tck || !self.front.offers_two() {
+        let has_room =
+            |rank: &Self| rank.now + cycles * gear <= until_tck && rank.front.offers_two();
+        if !begins || !has_room(self) || !self.rests_in_slots() || self.chips_drive(self.tck) {
             return false;
         }
-        let Some(sent) = self.next_slot() else {
-            self.slots.phase = SlotPhase::Stepped;
-            return false;
-        };
-        let dispatched = self.front.pass(cycles, self.slots.dispatch_at);
-        self.now += (cycles - 1) * gear;
-        let pins = self.end_slot(&Passed { cycles, sent, dispatched, done: false });
-        self.idle_cycles_of_slot(cycles - 1);
-        self.cycle_of_slot(pins);
-        self.now += gear;
-        true
+        let (row, mut passed) = (self.chips.row_of_all_banks(), false);
+        while has_room(self) {
+            let Some(sent) = self.next_sent() else {
+                self.slots.phase = SlotPhase::Stepped;
+                break;
+            };
+            let dispatched = self.front.pass(cycles, self.slots.dispatch_at);
+            self.now += (cycles - 1) * gear;
+            self.tell_look(looking, self.now);
+            let pins = self.end_slot(&Passed { cycles, sent, dispatched, done: false });
+            self.whole_slot(cycles, pins, row);
+            self.now += gear;
+            passed = true;
+        }
+        passed
     }
 
     /// A cycle of the core, if it is of a slot that is passed.
@@ -93,6 +101,27 @@ impl Rank {
         self.slots.passed += 1;
         self.patience.event(self.now);
         self.control.pins()
+    }
+
+    /// A slot of so many cycles, with this read of a row on the pins in the last of them.
+    fn whole_slot(&mut self, cycles: u64, pins: Pins, row: usize) {
+        if self.counts_each_cycle() || !self.sums.rests() {
+            self.idle_cycles_of_slot(cycles - 1);
+            return self.cycle_of_slot(pins);
+        }
+        let gear = self.gear();
+        let Self { sums, chips, control, record, tck, .. } = self;
+        let mac = control.mac();
+        let is_new =
+            sums.pass_slot(*tck, cycles, Read { mac, row, column: pins.column() }, chips.dram());
+        debug_assert!(!is_new, "no sum is complete");
+        *tck += (cycles - 1) * gear;
+        record.begin_tck(*tck);
+        // Neither the arrays nor the key have anything of it.
+        record.command(pins);
+        record.read(mac.opens);
+        *tck += gear;
+        record.begin_tck(*tck - 1);
     }
 
     /// So many cycles of the core with nothing on the pins.
@@ -182,12 +211,22 @@ impl Rank {
     /// What is sent in the slot that begins, if it is like others: nobody watches more than the pins, and no unit has anything
     /// to do but for the slot.
     fn next_slot(&self) -> Option<ArrayRequest> {
-        let slot_tck = self.slots.cycles * self.gear();
-        let rests = (self.slots.open_sums == 0 || self.sums.is_quiet(self.tck, slot_tck))
-            && self.sums.is_idle()
+        if self.rests_in_slots() && self.front.offers() { self.next_sent() } else { None }
+    }
+
+    /// Whether no unit has anything to do that slots do not look at, now and behind them.
+    fn rests_in_slots(&self) -> bool {
+        self.sums.is_idle()
             && self.softmax.rests()
-            && self.front.offers();
-        if !rests || self.wave.is_some() || self.watch.is_some() || self.record.draws() {
+            && self.wave.is_none()
+            && self.watch.is_none()
+            && !self.record.draws()
+    }
+
+    /// What is sent in a slot that is like others, if nothing is in its way in those units that slots move.
+    fn next_sent(&self) -> Option<ArrayRequest> {
+        let slot_tck = self.slots.cycles * self.gear();
+        if self.slots.open_sums > 0 && !self.sums.is_quiet(self.tck, slot_tck) {
             return None;
         }
         let sent = self.sequencer.next_slot()?;

@@ -77,6 +77,10 @@ pub trait SumWay {
     /// watches. Returns whether results have become new.
     fn pass(&mut self, at_tck: u64, cycles: u64, cells: &Dram) -> bool;
 
+    /// So many cycles of the core from the one at this tCK on, with an RD_ALL in the last, where the adder unit rests too. Returns
+    /// whether results have become new.
+    fn pass_slot(&mut self, at_tck: u64, cycles: u64, read: Read, cells: &Dram) -> bool;
+
     /// Whether the adder unit rests.
     fn rests(&self) -> bool;
 
@@ -349,6 +353,13 @@ impl<A: SumElement, G: Geared> SumWay for SumPath<A, G> {
     fn pass(&mut self, at_tck: u64, cycles: u64, cells: &Dram) -> bool {
         self.cycle += cycles;
         self.bank_pus.pass(at_tck, cycles, G::TCK as u64, cells)
+    }
+
+    fn pass_slot(&mut self, at_tck: u64, cycles: u64, read: Read, cells: &Dram) -> bool {
+        let is_new = self.pass(at_tck, cycles - 1, cells);
+        self.cycle += 1;
+        let last_tck = at_tck + (cycles - 1) * G::TCK as u64;
+        self.bank_pus.step(last_tck, Some(read), cells).1 || is_new
     }
 
     fn rests(&self) -> bool {

@@ -32,6 +32,12 @@ impl Rank {
         if !may_wait {
             return false;
         }
+        let (status, overflow) = self.front.status();
+        let is_shown = (status, overflow) == (self.shown.status, self.shown.overflow)
+            && self.shown.fault == Fault::None;
+        if !is_shown {
+            return false;
+        }
         let asked = self.sequencer.requests(host.operands_o.get() as usize, host.operand_valid_o);
         let asks_softmax =
             asked.finish_valid_o || asked.weigh_valid_o || asked.weights_drop_o || asked.done_o;
@@ -55,7 +61,6 @@ impl Rank {
         self.tck = passed.end;
         self.now += cycles * gear;
         self.passed_waits += cycles;
-        let (status, overflow) = self.front.status();
         self.shown = Shown { status, overflow, settled, ..Shown::default() };
         true
     }

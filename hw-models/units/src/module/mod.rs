@@ -8,7 +8,7 @@ mod pim_dimm;
 mod pim_module;
 
 pub use aim_hub::{AimHub, AimHubIn, AimHubOut, AimHubProbe};
-pub use dispatcher::{Dispatcher, DispatcherIn, DispatcherOut, DispatcherProbe};
+pub use dispatcher::{Dispatcher, DispatcherIn, DispatcherOut, DispatcherProbe, Taken};
 pub use host_port::{HostPort, HostPortIn, HostPortOut, HostPortProbe};
 pub use pim_dimm::{PimDimm, PimDimmIn, PimDimmOut, PimDimmProbe};
 pub use pim_module::{PimModule, PimModuleIn, PimModuleOut, PimModuleProbe, SCORE_BUFFER};

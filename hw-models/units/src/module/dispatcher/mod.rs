@@ -10,5 +10,5 @@ mod stage;
 #[cfg(test)]
 mod tests;
 
-pub use model::Dispatcher;
+pub use model::{Dispatcher, Taken};
 pub use ports::{DispatcherIn, DispatcherOut, DispatcherProbe};

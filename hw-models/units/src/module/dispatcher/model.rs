@@ -47,6 +47,17 @@ pub struct Dispatcher<
     dispatch: Option<Stage>,
 }
 
+/// What happens in a cycle of a dispatcher in which its target [takes](Dispatcher::take) a command.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    /// The command.
+    pub dispatched: Dispatch,
+    /// The word of the command buffer that is read.
+    pub fetch: Option<u32>,
+    /// The entry of the table that is read.
+    pub entry: Option<u16>,
+}
+
 #[derive(Clone, Copy, Default)]
 pub(super) struct Request {
     pub(super) tokens: u32,
@@ -125,6 +136,37 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
     /// Whether it has another command behind that, if the table has this for it, and not the end of the run.
     pub fn offers_two(&self, table_data: u16) -> bool {
         self.offers() && self.wait.is_some_and(|stage| stage.found(table_data).ends.is_none())
+    }
+
+    /// A cycle of a run in which its target takes a command, where all stages are full and nothing is written: what
+    /// [`step`](Model::step) does then. None, and then it has done nothing, where another stage than the last may end the run, or
+    /// a loop begins.
+    pub fn take(&mut self, fetch_data: &[u64; 2], table_data: u16) -> Option<Taken> {
+        let goes_on = self.running && !self.steps && self.config.is_none();
+        let (Some(dispatch), Some(wait)) = (self.dispatch, self.wait) else { return None };
+        let (Some((translate, segment)), Some(add)) = (self.translate, self.add) else {
+            return None;
+        };
+        let Some(Turn::Stage(multiply)) = self.multiply else { return None };
+        if !goes_on || dispatch.ends.is_some() {
+            return None;
+        }
+        let entry = match translate.looks_up() {
+            true => {
+                let entry = segment.entry(translate.place as u16);
+                Some(entry.filter(|entry| usize::from(*entry) < ENTRIES)?)
+            }
+            false => None,
+        };
+        self.dispatch = Some(wait.found(table_data));
+        self.wait = Some(translate);
+        self.translate = Some((add, self.requests[usize::from(add.request)]));
+        self.add = Some(multiply);
+        let (turn, fetch) = self.sequence(fetch_data, false);
+        self.multiply = Some(turn);
+        self.running = fetch.is_some();
+        self.pc = fetch.unwrap_or(self.pc);
+        Some(Taken { dispatched: dispatch.dispatched(), fetch, entry })
     }
 
     /// What `status_o` and `overflow_o` show.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Tests of the dispatcher.
 
-use super::{Dispatcher, DispatcherIn, DispatcherOut};
+use super::{Dispatcher, DispatcherIn, DispatcherOut, Taken};
 use pimlico_dpa::types::{Load, LoadKind, Start};
 use pimlico_dpa::{Dispatch, Instruction, NO_ROW, Status};
 use pimlico_ports::{Model, U};
@@ -15,6 +15,8 @@ struct Bench {
     table: [u16; 64],
     input: DispatcherIn,
     clock: u64,
+    /// Cycles in which a command was taken at once.
+    taken: u64,
 }
 
 impl Bench {
@@ -25,6 +27,7 @@ impl Bench {
             table: [NO_ROW; 64],
             input: DispatcherIn { dispatch_ready_i: true, ..Default::default() },
             clock: 0,
+            taken: 0,
         };
         for (address, word) in (0..).zip(pimlico_dpa::assemble(program).expect("it is right")) {
             bench.load(LoadKind::Command, address, word);
@@ -42,7 +45,13 @@ impl Bench {
     fn step(&mut self, change: impl FnOnce(&mut DispatcherIn)) -> DispatcherOut {
         let mut input = self.input;
         change(&mut input);
+        let before = self.unit.clone();
         let output = self.unit.step(&input);
+        let only_takes = DispatcherIn { dispatch_ready_i: true, ..Default::default() };
+        let DispatcherIn { fetch_data_i, table_data_i, .. } = input;
+        if input == (DispatcherIn { fetch_data_i, table_data_i, ..only_takes }) {
+            self.take(before, &input, &output);
+        }
         let Load { address, data, .. } = input.load_i;
         let address = usize::from(address);
         if output.command_write_o {
@@ -61,6 +70,22 @@ impl Bench {
         }
         self.clock += 1;
         output
+    }
+
+    /// Where a command can be taken at once, that is what the cycle has done, and the run goes on from there.
+    fn take(&mut self, mut unit: Small, input: &DispatcherIn, output: &DispatcherOut) {
+        let Some(taken) = unit.take(&input.fetch_data_i, input.table_data_i) else { return };
+        let Taken { dispatched, fetch, entry } = taken;
+        assert!(output.dispatch_valid_o && !output.end_valid_o);
+        assert_eq!(dispatched, output.dispatch_o);
+        let address = output.fetch_read_o.then_some(output.fetch_address_o.get() as u32);
+        assert_eq!(
+            (fetch, entry),
+            (address, output.table_read_o.then_some(output.table_address_o))
+        );
+        assert_eq!(unit.probe(), self.unit.probe());
+        self.unit = unit;
+        self.taken += 1;
     }
 
     fn load(&mut self, kind: LoadKind, address: u16, data: u64) {
@@ -165,6 +190,7 @@ fn a_slow_target_loses_and_repeats_nothing() {
     for (got, (_, expected)) in got.iter().zip(&expected) {
         assert_eq!(got, expected);
     }
+    assert!(slow.taken > 60 && fast.taken > 60, "{} {}", slow.taken, fast.taken);
 }
 
 #[test]

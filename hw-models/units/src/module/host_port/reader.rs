@@ -36,18 +36,15 @@ impl Reader {
         self.read.is_none() && self.driven.is_none() && self.waiting == 0
     }
 
-    /// tCK before the first in which a window is read, after so many others, if no RD comes.
-    pub(super) fn until_read_tck(&self, after: u64) -> u64 {
-        match self.waiting.rotate_right(self.now as u32) >> after {
-            0 => u64::MAX,
-            waiting => after + u64::from(waiting.trailing_zeros()),
-        }
-    }
-
     /// tCK in which no window is read and nothing is on the bus, if no RD comes.
     pub(super) fn idle_tck(&self) -> u64 {
-        let is_idle = self.read.is_none() && self.driven.is_none();
-        if is_idle { self.until_read_tck(0) } else { 0 }
+        if self.read.is_some() || self.driven.is_some() {
+            return 0;
+        }
+        match self.waiting.rotate_right(self.now as u32) {
+            0 => u64::MAX,
+            waiting => u64::from(waiting.trailing_zeros()),
+        }
     }
 
     /// So many [idle](Self::idle_tck) tCK.

@@ -360,3 +360,53 @@ fn the_module_has_the_bus_where_no_window_is_read() {
     assert_eq!(windows, (rd + CL + 1..rd + CL + 5).collect::<Vec<_>>());
     assert_eq!(bench.bus[rd + CL + 1], Some([0; 2]));
 }
+
+/// A host that looks at windows of a run, whose tCK go by one by one, or as many at once as can.
+fn passive_tck_go_by_at_once<G: Gear>() {
+    let [mut stepped, mut passing] = [(); 2].map(|()| Bench::<G>::new());
+    for bench in [&mut stepped, &mut passing] {
+        bench.start(300);
+        bench.open();
+        bench.write(OPERANDS, [3; 8]);
+        bench.wait(CWL + 6);
+        bench.align();
+        bench.input.status_i[3] = Status::Running;
+        bench.cycle(|input| input.results_i = elements(1, G::TCK));
+        bench.cycle(|_| ());
+    }
+    let mut passed = 0;
+    for n in 0..600 {
+        let tck = (1 + n * n % 13) * G::TCK;
+        let bank = [STATUS, RESULTS, MAILBOX, RESULTS + 4][n % 4];
+        let reads = (n % 5 > 0).then_some((7 * n % tck, Pins::rd(bank, n % 64)));
+        let now = passing.now;
+        let command = |tck| reads.filter(|(at, _)| *at == tck).map_or(Pins::NONE, |(_, pins)| pins);
+        (0..tck).for_each(|n| {
+            stepped.tck(command(n));
+        });
+        if passing.unit.is_passive() {
+            passed += 1;
+            passing.now += tck;
+            passing.bus.resize(passing.now, None);
+            let Bench { unit, input, bus, .. } = &mut passing;
+            let reads = reads.map(|(at, pins)| (at as u64, pins));
+            unit.pass(input, tck as u64, reads, &mut |n, beats| {
+                bus[now + n as usize] = Some(beats)
+            });
+        } else {
+            (0..tck).for_each(|n| {
+                passing.tck(command(n));
+            });
+        }
+        assert_eq!(passing.bus[now..], stepped.bus[now..], "{n}");
+    }
+    assert!(passed > 200, "{passed}");
+    assert!(stepped.bus.iter().flatten().count() > 1000);
+}
+
+#[test]
+fn a_host_that_looks_on_sees_the_same() {
+    passive_tck_go_by_at_once::<Gear1>();
+    passive_tck_go_by_at_once::<DefaultGear>();
+    passive_tck_go_by_at_once::<Gear4>();
+}

@@ -120,34 +120,36 @@ impl<G: Gear> HostPort<G> {
             && !self.outputs.packs()
     }
 
-    /// tCK in which the port does no more for the host than to answer reads, from the beginning of a cycle of the core on: a
-    /// run goes on, and no command, data or results come. Of windows that are read behind the first cycle, it is none that
-    /// may show what the core does in them.
-    pub fn passive_tck(&self) -> u64 {
-        let is_passive = self.beat == 0
+    /// Whether the port does no more for the host than to answer reads, from the beginning of a cycle of the core on and as long
+    /// as a run goes on and no data or results come: what a window shows then changes with the status alone.
+    pub fn is_passive(&self) -> bool {
+        self.beat == 0
             && self.owner.runs()
             && self.windows.rest()
             && self.receiver.is_idle()
             && self.queue.rests()
             && matches!(self.action(), Action::Wait | Action::Offer)
             && self.contexts.rests()
-            && self.outputs.rests();
-        if !is_passive {
-            return 0;
-        }
-        match self.reader.until_read_tck(G::TCK as u64) {
-            u64::MAX => u64::MAX,
-            read_tck => read_tck - read_tck % G::TCK as u64,
-        }
+            && self.outputs.rests()
     }
 
-    /// So many [passive](Self::passive_tck) tCK, in whole cycles of the core, of which the last shows this. In none of them
-    /// is an operand taken, a REF on the pins, or the run over; nor does its program end. Tells what the module drives on the
-    /// host's data bus, by the number of the tCK.
-    pub fn pass(&mut self, input: &HostPortIn, tck: u64, driven: &mut dyn FnMut(u64, [Beat; 2])) {
+    /// So many [passive](Self::is_passive) tCK, in whole cycles of the core, which show this and the same status as the one before
+    /// them. In none of them is an operand taken, a REF on the pins, or the run over; nor does its program end. The host has
+    /// no command in them but this RD, in the tCK of this number. Tells what the module drives on the host's data bus, by the
+    /// number of the tCK.
+    pub fn pass(
+        &mut self,
+        input: &HostPortIn,
+        tck: u64,
+        command: Option<(u64, Pins)>,
+        driven: &mut dyn FnMut(u64, [Beat; 2]),
+    ) {
         let mut over = 0;
         while over < tck {
-            let idle_tck = self.reader.idle_tck().min(tck - over);
+            let comes_tck = command.and_then(|(at_tck, _)| at_tck.checked_sub(over));
+            let rests = self.windows.rest();
+            let idle_tck = if rests { self.reader.idle_tck() } else { 0 };
+            let idle_tck = idle_tck.min(tck - over).min(comes_tck.unwrap_or(u64::MAX));
             self.reader.rest(idle_tck);
             over += idle_tck;
             if over < tck {
@@ -157,7 +159,9 @@ impl<G: Gear> HostPort<G> {
                     driven(over, [first, second]);
                 }
                 let read = self.reader.window().map(|window| self.read(window));
-                self.reader.clock(None, input.timing_i.cl, read);
+                self.reader.clock(self.windows.read(), input.timing_i.cl, read);
+                let comes = command.filter(|(at_tck, _)| *at_tck == over);
+                self.windows.clock(comes.map_or(Pins::NONE, |(_, pins)| decode(&pins.encode())));
                 over += 1;
             }
         }

@@ -62,7 +62,10 @@ impl<const S: usize, const CC: u16, const CT: u16, const TC: u16> SequencerSlots
         self.scoreboard.see(true, false);
         self.array.pass();
         self.flags.over |= done;
-        self.output = self.requests();
+        // Of what is requested no more changes.
+        if let Some(entry) = self.array.next().filter(|_| self.array_requests.reads()) {
+            self.output.array_o = entry.request;
+        }
     }
 
     fn waits(&self, input: &SequencerIn) -> u64 {
