@@ -4,8 +4,9 @@
 //! Modes and blocks are the engine's, or units behind the pins ([`units`](super::units)). Then the host reads what these
 //! have made; what time is spent on is the engine's account.
 
-use super::blocks::{BANKS, BlockCounts, BlockFormats, Blocks, Vector};
+use super::blocks::{BANKS, BlockCounts, Blocks, Vector};
 use super::controller::{Command, Controller, Next};
+use super::device::Lp5Options;
 use super::layout::LANES;
 use super::mode::{INPUT_REGISTERS, ReservedRows, RowUse, SETUP_COLUMN, Setup};
 use super::request::{BurstPlace, Request};
@@ -85,6 +86,8 @@ pub struct Channel {
     cells: Cells<Vector>,
     blocks: Blocks,
     rows: ReservedRows,
+    /// There are no modes, and no blocks.
+    plain: bool,
     /// Commands are of all banks; with units, the last one was.
     multi: bool,
     setup: Setup,
@@ -111,10 +114,12 @@ pub struct Channel {
 
 impl Channel {
     /// A channel whose banks are closed, in the mode of single banks.
-    pub fn new(config: &Config, formats: BlockFormats, refreshes: bool) -> Self {
+    pub fn new(config: &Config, options: Lp5Options) -> Self {
+        let Lp5Options { formats, refresh, plain } = options;
         let timing = &config.timing;
         Self {
-            controller: Controller::new(config, refreshes),
+            controller: Controller::new(config, refresh, plain),
+            plain,
             cells: Cells::of(config, BANKS),
             blocks: Blocks::new(formats),
             rows: ReservedRows::of(config.organisation.rows),
@@ -450,7 +455,7 @@ impl Channel {
     }
 
     fn write_bank(&mut self, BurstPlace { bank, row, column }: BurstPlace, data: &Vector) {
-        if self.rows.role(row) != RowUse::Enter {
+        if self.plain || self.rows.role(row) != RowUse::Enter {
             self.cells.write(bank.into(), row as usize, column.into(), *data);
             return;
         }

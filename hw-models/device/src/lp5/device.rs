@@ -24,11 +24,13 @@ pub struct Lp5Options {
     pub formats: BlockFormats,
     /// Whether rows are refreshed.
     pub refresh: bool,
+    /// Plain LPDDR5X, without blocks: no row changes the mode, and every read brings data.
+    pub plain: bool,
 }
 
 impl Default for Lp5Options {
     fn default() -> Self {
-        Self { formats: BlockFormats::default(), refresh: true }
+        Self { formats: BlockFormats::default(), refresh: true, plain: false }
     }
 }
 
@@ -60,7 +62,7 @@ impl Lp5Device {
     pub fn new(spec: &Lp5Spec, options: Lp5Options) -> Result<Self, ConfigError> {
         let config = spec.config();
         check(spec, &config)?;
-        let channel = |_| Channel::new(&config, options.formats, options.refresh);
+        let channel = |_| Channel::new(&config, options);
         let channels = (0..spec.channels.count).map(channel).collect();
         Ok(Self { config, options, channels })
     }
@@ -75,7 +77,12 @@ impl Lp5Device {
     /// # Errors
     ///
     /// If banks have another number of rows than the units keep.
+    ///
+    /// # Panics
+    ///
+    /// If the device is plain LPDDR5X, which has neither.
     pub fn attach(&mut self, channel: usize, units: Units) -> Result<(), ConfigError> {
+        assert!(!self.options.plain, "a device with blocks");
         let rows = self.config.organisation.rows;
         self.config.require("rows", rows as u64, rows == ROWS, "65536, those of `pim_mode`")?;
         self.channels[channel].attach(units);

@@ -111,7 +111,7 @@ impl Face for Lp5 {
         }
         let spec = spec(arguments.device.as_deref().unwrap_or(DEVICE))?;
         let refresh = arguments.refresh == Switch::On;
-        let options = Lp5Options { formats: self.formats(arguments.op)?, refresh };
+        let options = Lp5Options { formats: self.formats(arguments.op)?, refresh, plain: false };
         let memory = Lp5Memory {
             attribute: match self.attribute {
                 OfMemory::NonCacheable => Attribute::NonCacheable,
