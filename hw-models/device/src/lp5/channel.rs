@@ -31,15 +31,17 @@ pub struct BusUse {
     pub turnaround_tck: u64,
     /// Between data before a REF and behind it.
     pub refresh_tck: u64,
-    /// Between data of one direction, without a REF: rows that are opened, and the host.
+    /// Nothing was asked of the channel. REFs in that time keep nobody waiting.
+    pub host_tck: u64,
+    /// Between data of one direction, without a REF: rows that are opened.
     pub other_tck: u64,
 }
 
 impl BusUse {
     /// All of it.
     pub fn total_tck(&self) -> u64 {
-        let Self { read_tck, write_tck, turnaround_tck, refresh_tck, other_tck } = self;
-        read_tck + write_tck + turnaround_tck + refresh_tck + other_tck
+        let Self { read_tck, write_tck, turnaround_tck, refresh_tck, host_tck, other_tck } = self;
+        read_tck + write_tck + turnaround_tck + refresh_tck + host_tck + other_tck
     }
 }
 
@@ -74,6 +76,13 @@ impl Lines {
         };
         *to += until_tck.saturating_sub(self.until_tck);
         self.until_tck = self.until_tck.max(until_tck);
+    }
+
+    /// Nothing was asked for until then. A REF that is not over keeps what is asked for then waiting.
+    fn unasked(&mut self, until_tck: u64, refreshes: bool) {
+        self.of.host_tck += until_tck.saturating_sub(self.until_tck);
+        self.until_tck = self.until_tck.max(until_tck);
+        self.refreshed = refreshes;
     }
 }
 
@@ -211,7 +220,10 @@ impl Channel {
     /// What its data lines were used for since the operator began.
     pub fn bus_use(&self) -> BusUse {
         let mut lines = self.lines;
-        lines.idle(self.tck(), false);
+        match self.controller.head() {
+            Some(_) => lines.idle(self.tck(), false),
+            None => lines.unasked(self.tck(), false),
+        }
         lines.of
     }
 
@@ -224,6 +236,7 @@ impl Channel {
     pub(super) fn ask(&mut self, at_tck: u64, request: Request) -> Result<(), DeviceError> {
         if self.controller.head().is_none() {
             self.idle_until(at_tck)?;
+            self.lines.unasked(at_tck, self.controller.now() > at_tck);
         }
         self.controller.wait_until(at_tck);
         self.controller.push(request);
