@@ -191,9 +191,10 @@ fn a_copy_row_by_row_is_three_passes() {
 #[test]
 fn channels_that_are_asked_for_nothing_wait_for_the_host() {
     let of = |order| copied(2048, 1024, options(order, Stores::None));
-    for (order, host, refresh) in
-        [(ReadOrder::BankMajor, 0.6..0.75, 0.0..0.05), (ReadOrder::RowBuffer, 0.0..0.08, 0.04..0.12)]
-    {
+    for (order, host, refresh) in [
+        (ReadOrder::BankMajor, 0.6..0.75, 0.0..0.05),
+        (ReadOrder::RowBuffer, 0.0..0.08, 0.04..0.12),
+    ] {
         let copied = of(order);
         let all: u64 = copied.use_of.iter().map(BusUse::total_tck).sum();
         assert_eq!(all, 4 * copied.tck, "{order:?}");
