@@ -265,7 +265,7 @@ mod with_tokenizers {
     }
 }
 
-/// `layout convert` and `check` take the shards of a folder, and one file of the same tensors is the same image.
+/// `layout convert` and `check` take the shards of a folder.
 #[test]
 fn matrices_of_shards_become_an_image() {
     let folder = qwen3();

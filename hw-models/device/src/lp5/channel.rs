@@ -6,9 +6,9 @@
 
 use super::blocks::{BANKS, BlockCounts, Blocks, Vector};
 use super::controller::{Command, Controller, Next};
-use super::device::Lp5Options;
 use super::layout::LANES;
 use super::mode::{INPUT_REGISTERS, ReservedRows, RowUse, SETUP_COLUMN, Setup};
+use super::options::Lp5Options;
 use super::request::{BurstPlace, Request};
 use super::units::Units;
 use super::wave::Lp5Wave;

@@ -2,8 +2,9 @@
 //! All channels of a device of LPDDR5X-PIM. Each has requests of its own and goes at its own pace; a run ends with the
 //! last of them.
 
-use super::blocks::{BANKS, BlockCounts, BlockFormats, Vector};
+use super::blocks::{BANKS, BlockCounts, Vector};
 use super::channel::{BusUse, Channel};
+use super::options::Lp5Options;
 use super::preset::Lp5Spec;
 use super::request::{BurstPlace, Request};
 use super::units::{ROWS, Units};
@@ -16,23 +17,6 @@ use crate::statistics::Statistics;
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
-
-/// How a device works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lp5Options {
-    /// Formats of the blocks.
-    pub formats: BlockFormats,
-    /// Whether rows are refreshed.
-    pub refresh: bool,
-    /// Plain LPDDR5X, without blocks: no row changes the mode, and every read brings data.
-    pub plain: bool,
-}
-
-impl Default for Lp5Options {
-    fn default() -> Self {
-        Self { formats: BlockFormats::default(), refresh: true, plain: false }
-    }
-}
 
 /// A host whose requests depend on what it has read, and when.
 pub trait Lp5Host {
