@@ -28,6 +28,31 @@ impl Attribute {
     }
 }
 
+/// Weights that are not cacheable have no contiguous memory that is large enough: what a device of Linux keeps for such (CMA), of
+/// which PIM-SHERPA's phone has about 1 GB (section 5).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{what}: {wanted} bytes of contiguous memory that is not cacheable, expected at most {there}"
+)]
+pub struct NoContiguous {
+    /// What needs it.
+    pub what: String,
+    /// Bytes that it needs.
+    pub wanted: u64,
+    /// Bytes that there are.
+    pub there: u64,
+}
+
+impl NoContiguous {
+    /// Whether something fits; `there` is none, if memory is not limited.
+    pub fn check(what: &str, wanted: u64, there: Option<u64>) -> Result<(), Self> {
+        match there.filter(|there| *there < wanted) {
+            Some(there) => Err(Self { what: what.to_owned(), wanted, there }),
+            None => Ok(()),
+        }
+    }
+}
+
 /// A processor's way to memory: one region is as its attribute says, all others are not cacheable.
 #[derive(Clone, Debug)]
 pub struct MemoryPath {
@@ -60,6 +85,17 @@ impl MemoryPath {
 mod tests {
     use super::*;
     use crate::cache::CacheShape;
+
+    #[test]
+    fn what_does_not_fit_is_named_with_its_bytes() {
+        assert_eq!(NoContiguous::check("a", 5, None), Ok(()));
+        assert_eq!(NoContiguous::check("a", 5, Some(5)), Ok(()));
+        let error = NoContiguous::check("a", 5, Some(4)).expect_err("a byte more");
+        assert_eq!(
+            error.to_string(),
+            "a: 5 bytes of contiguous memory that is not cacheable, expected at most 4"
+        );
+    }
 
     #[test]
     fn a_load_is_a_burst_or_lines() {

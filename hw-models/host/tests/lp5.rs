@@ -228,6 +228,7 @@ impl Bench {
 const NARROW: Lp5Options = Lp5Options {
     formats: BlockFormats { elements: BlockElements::Bfloat16, wide: false },
     refresh: true,
+    plain: false,
 };
 const NAMES: [&str; 2] = ["lpddr5x-8533-pim", "lpddr5x-9600-pim"];
 
@@ -243,7 +244,8 @@ fn products_are_goldens_and_pins_keep_their_rules() {
         ])
         .enumerate()
     {
-        let options = Lp5Options { formats: BlockFormats { elements, wide }, refresh: seed != 1 };
+        let formats = BlockFormats { elements, wide };
+        let options = Lp5Options { formats, refresh: seed != 1, plain: false };
         let mut bench = Bench::new(NAMES[seed % 2], shape, options, seed as u64 + 7);
         let (outputs, statistics) = bench.run();
         assert!(outputs == bench.expected(), "{shape:?}, {options:?}");

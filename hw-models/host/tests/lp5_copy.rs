@@ -4,7 +4,7 @@
 use pimlico_device::Device;
 use pimlico_device::lp5::layout::LANES;
 use pimlico_device::lp5::{
-    BurstPlace, BusUse, Lp5Device, Lp5Layout, Lp5Options, Lp5Spec, Request, Vector,
+    BurstPlace, BusUse, HostOrder, Lp5Device, Lp5Layout, Lp5Options, Lp5Spec, Request, Vector,
 };
 use pimlico_golden::lp5_layout::{FIELDS, Odometer};
 use pimlico_host::lp5::Lp5Matrix;
@@ -76,6 +76,12 @@ fn copied(rows: u64, columns: u64, options: CopyOptions) -> Copied {
 
 fn is_source(copied: &Copied, rows: u64) -> bool {
     let expected = |n: u64| element(n % rows, n / rows);
+    copied.copy.iter().zip(0..).all(|(found, n)| *found == expected(n))
+}
+
+/// The same of a copy row behind row.
+fn has_rows_of_source(copied: &Copied, columns: u64) -> bool {
+    let expected = |n: u64| element(n / columns, n % columns);
     copied.copy.iter().zip(0..).all(|(found, n)| *found == expected(n))
 }
 
@@ -151,4 +157,52 @@ fn few_loads_are_slow() {
     };
     let [one, eight, many] = [1, 8, 128].map(of);
     assert!(one / eight > 5.0 && eight / many > 2.0, "{one}, {eight}, {many}");
+}
+
+#[test]
+fn a_copy_has_the_rows_of_the_source() {
+    for (rows, columns) in [(100, 77), (1, 3), (1040, 40), (9000, 20), (17, 1), (48, 64)] {
+        for order in [ReadOrder::RowBuffer, ReadOrder::BankMajor] {
+            for (threads, loads, fills) in [(1, 3, 2), (3, 5, 1), (4, 128, 64)] {
+                let target = HostOrder::RowMajor;
+                let options =
+                    CopyOptions { order, target, threads, loads, fills, ..CopyOptions::default() };
+                let copied = copied(rows, columns, options);
+                let what = format!("{rows} x {columns}, {order:?}, {threads}");
+                assert!(has_rows_of_source(&copied, columns), "{what}");
+                assert_eq!(copied.counts.loads, rows.div_ceil(16) * columns, "{what}");
+            }
+        }
+    }
+}
+
+/// Lines are whole when a thread goes on, so that each byte is moved three times here too.
+#[test]
+fn a_copy_row_by_row_is_three_passes() {
+    let columns = 512;
+    let options = CopyOptions { target: HostOrder::RowMajor, ..CopyOptions::default() };
+    let copied = copied(8192, columns, options);
+    assert!(has_rows_of_source(&copied, columns));
+    let CopyCounts { loads, fills, writes } = copied.counts;
+    assert_eq!([loads, fills, writes], [512 * columns; 3]);
+}
+
+/// In bank-major order one channel works at a time: the others are asked for nothing, and their REFs keep nobody waiting.
+#[test]
+fn channels_that_are_asked_for_nothing_wait_for_the_host() {
+    let of = |order| copied(2048, 1024, options(order, Stores::None));
+    for (order, host, refresh) in [
+        (ReadOrder::BankMajor, 0.6..0.75, 0.0..0.05),
+        (ReadOrder::RowBuffer, 0.0..0.08, 0.04..0.12),
+    ] {
+        let copied = of(order);
+        let all: u64 = copied.use_of.iter().map(BusUse::total_tck).sum();
+        assert_eq!(all, 4 * copied.tck, "{order:?}");
+        let share =
+            |of: fn(&BusUse) -> u64| copied.use_of.iter().map(of).sum::<u64>() as f64 / all as f64;
+        let found = share(|use_of| use_of.host_tck);
+        assert!(host.contains(&found), "{order:?}: {found}");
+        let found = share(|use_of| use_of.refresh_tck);
+        assert!(refresh.contains(&found), "{order:?}: {found}");
+    }
 }

@@ -96,7 +96,8 @@ fn units_make_what_the_engine_makes() {
         (BlockElements::Bfloat16, false, (1, 1)),
     ] {
         for refresh in [true, false] {
-            let options = Lp5Options { formats: BlockFormats { elements, wide }, refresh };
+            let formats = BlockFormats { elements, wide };
+            let options = Lp5Options { formats, refresh, plain: false };
             let [engine, units] = both(options, shape, &|requests| requests);
             assert!(engine.0 == units.0, "{options:?}, {shape:?}");
             assert_eq!((engine.1, &engine.2), (units.1, &units.2), "{options:?}, {shape:?}");

@@ -6,6 +6,8 @@ use crate::files;
 use crate::output::{self, FormatArguments};
 use crate::schema::Kind;
 use clap::{Args, Subcommand};
+use pimlico_device::lp5::Lp5Spec;
+use pimlico_device::neupims::NeupimsSpec;
 use pimlico_device::spec::{TopologyTable, UnitTable};
 use pimlico_device::{DeviceSpec, Organisation, SystemKind};
 use serde::Serialize;
@@ -34,12 +36,13 @@ enum Action {
     #[command(after_help = "\
 Examples:
   pimlico device show gddr6-aim
+  pimlico device show lpddr5x-8533-pim
   pimlico device show ddr4-3200 > mine.toml        a file to change, for --device mine.toml")]
     Show {
         /// A built-in device by its name, or a file
         #[arg(value_name = "NAME|FILE.toml")]
         device: String,
-        /// Print one JSON document in place of TOML
+        /// Print one JSON document in place of TOML, of l3 and aim
         #[arg(long)]
         json: bool,
     },
@@ -95,7 +98,7 @@ struct Devices {
 #[derive(Serialize)]
 struct Listed {
     name: String,
-    system: SystemKind,
+    system: &'static str,
     organisation: String,
     mt_per_s: u64,
     peak_gb_per_s: f64,
@@ -107,19 +110,88 @@ pub fn run(arguments: &DeviceArguments) -> Result<(), Failure> {
     match &arguments.action {
         Action::List { format } => list(*format),
         Action::Show { device, json } => {
-            let spec = find(device)?;
-            if *json {
-                output::print_json(Kind::Device, &spec)
-            } else {
-                output::print(&spec.to_toml())
+            let found = Found::find(device)?;
+            match (&found, json) {
+                (Found::Common(spec), true) => output::print_json(Kind::Device, &**spec),
+                (_, true) => {
+                    let system = found.listed().system;
+                    let message = format!("--json: a device of {system} is shown as TOML alone");
+                    Err(Failure::Input(message))
+                }
+                (_, false) => output::print(&found.to_toml()),
             }
         }
         Action::Check { file } => {
-            let spec = read(file)?;
-            let Listed { organisation, mt_per_s, .. } = listed(&spec);
-            let name = &spec.name;
-            let what = format!("{name}, {}: {organisation}, {mt_per_s} MT/s", spec.system.name());
+            let Listed { name, system, organisation, mt_per_s, .. } = Found::read(file)?.listed();
+            let what = format!("{name}, {system}: {organisation}, {mt_per_s} MT/s");
             output::print(&format!("{file}: {what}\n"))
+        }
+    }
+}
+
+/// A device of any system.
+enum Found {
+    /// Of L3 or AiM.
+    Common(Box<DeviceSpec>),
+    /// LPDDR5X-PIM.
+    Lp5(Box<Lp5Spec>),
+    /// Of `NeuPIMs`.
+    Neupims(Box<NeupimsSpec>),
+}
+
+impl Found {
+    /// The built-in ones.
+    fn built_in() -> impl Iterator<Item = Self> {
+        let common = DeviceSpec::names().filter_map(DeviceSpec::built_in);
+        let lp5 = Lp5Spec::names().filter_map(Lp5Spec::built_in);
+        let neupims = NeupimsSpec::names().filter_map(NeupimsSpec::built_in);
+        let common = common.map(|spec| Self::Common(Box::new(spec)));
+        let lp5 = lp5.map(|spec| Self::Lp5(Box::new(spec)));
+        common.chain(lp5).chain(neupims.map(|spec| Self::Neupims(Box::new(spec))))
+    }
+
+    /// A built-in device by its name, or else that of a file.
+    fn find(device: &str) -> Result<Self, Failure> {
+        if let Some(found) = Self::built_in().find(|found| found.listed().name == device) {
+            return Ok(found);
+        }
+        if Path::new(device).exists() {
+            return Self::read(device);
+        }
+        let names: Vec<_> = Self::built_in().map(|found| found.listed().name).collect();
+        let names = names.join(", ");
+        Err(Failure::Input(format!("{device}: no such file, and no device of {names}")))
+    }
+
+    /// That of a file: PIM blocks are LPDDR5X-PIM's, commands of PIM are of `NeuPIMs`.
+    fn read(file: &str) -> Result<Self, Failure> {
+        let text = text(file)?;
+        let wrong = |error| Failure::Input(format!("{file}: {error}"));
+        let is_there = |table: &str| text.lines().any(|line| line.trim_start().starts_with(table));
+        Ok(if is_there("[blocks]") {
+            Self::Lp5(Box::new(Lp5Spec::parse(&text).map_err(wrong)?))
+        } else if is_there("[pim]") {
+            Self::Neupims(Box::new(NeupimsSpec::parse(&text).map_err(wrong)?))
+        } else {
+            Self::Common(Box::new(DeviceSpec::parse(&text).map_err(wrong)?))
+        })
+    }
+
+    /// Its whole file.
+    fn to_toml(&self) -> String {
+        match self {
+            Self::Common(spec) => spec.to_toml(),
+            Self::Lp5(spec) => spec.to_toml(),
+            Self::Neupims(spec) => spec.to_toml(),
+        }
+    }
+
+    /// As the list tells it.
+    fn listed(&self) -> Listed {
+        match self {
+            Self::Common(spec) => listed(spec),
+            Self::Lp5(spec) => listed_lp5(spec),
+            Self::Neupims(spec) => listed_neupims(spec),
         }
     }
 }
@@ -143,10 +215,12 @@ pub fn of_system(system: SystemKind) -> DeviceSpec {
 }
 
 fn read(file: &str) -> Result<DeviceSpec, Failure> {
+    DeviceSpec::parse(&text(file)?).map_err(|error| Failure::Input(format!("{file}: {error}")))
+}
+
+fn text(file: &str) -> Result<String, Failure> {
     let bytes = files::read(Path::new(file), LARGEST_FILE)?;
-    let text =
-        String::from_utf8(bytes).map_err(|_| Failure::Input(format!("{file}: not UTF-8")))?;
-    DeviceSpec::parse(&text).map_err(|error| Failure::Input(format!("{file}: {error}")))
+    String::from_utf8(bytes).map_err(|_| Failure::Input(format!("{file}: not UTF-8")))
 }
 
 fn listed(spec: &DeviceSpec) -> Listed {
@@ -162,7 +236,7 @@ fn listed(spec: &DeviceSpec) -> Listed {
     let pus = format!("PUs of {multipliers} multipliers");
     Listed {
         name: spec.name.clone(),
-        system: spec.system,
+        system: spec.system.name(),
         organisation: format!(
             "{several}{chips} {} of {banks}, {of_bank}, {pus}",
             if chips == 1 { "chip" } else { "chips" }
@@ -173,16 +247,54 @@ fn listed(spec: &DeviceSpec) -> Listed {
     }
 }
 
+fn listed_lp5(spec: &Lp5Spec) -> Listed {
+    let Organisation { bank_groups, banks_per_group, page_bytes, rows, column_bytes, .. } =
+        spec.organisation;
+    let (channels, lanes) = (spec.channels.count, spec.blocks.lanes);
+    // 16 data lines.
+    let beats = column_bytes as u64 / 2;
+    Listed {
+        name: spec.name.clone(),
+        system: "lp5",
+        organisation: format!(
+            "{channels} x 1 chip of {bank_groups} x {banks_per_group} banks, {rows} rows of {page_bytes} B, PIM blocks of \
+             {lanes} lanes"
+        ),
+        mt_per_s: 1_000_000 * beats / (spec.timing.burst_tck * spec.tck_ps),
+        peak_gb_per_s: spec.config().peak_gb_per_s(),
+        source: spec.source.clone(),
+    }
+}
+
+fn listed_neupims(spec: &NeupimsSpec) -> Listed {
+    let o = &spec.organisation;
+    let groups = o.pseudo_ranks * o.groups_per_rank;
+    let (channels, multipliers) = (spec.channels.count, spec.pim.multipliers);
+    // 128 data lines.
+    let beats = o.burst_bytes / 16;
+    Listed {
+        name: spec.name.clone(),
+        system: "neupims",
+        organisation: format!(
+            "{channels} x 1 channel of {groups} x {} banks, {} rows of {} B, two row buffers, PUs of {multipliers} \
+             multipliers",
+            o.banks_per_group, o.rows, o.page_bytes
+        ),
+        mt_per_s: 1_000_000 * beats / (spec.timing.bl * spec.tck_ps),
+        peak_gb_per_s: spec.peak_gb_per_s(),
+        source: spec.source.clone(),
+    }
+}
+
 /// Beats on a data line in a tCK: those of a column in a burst of BL.
 fn data_rate(spec: &DeviceSpec) -> u64 {
     8 * spec.organisation.column_bytes as u64 / spec.system.lines() / spec.timing.burst_tck
 }
 
 fn list(format: FormatArguments) -> Result<(), Failure> {
-    let specs = DeviceSpec::names().filter_map(DeviceSpec::built_in);
-    let devices = Devices { devices: specs.map(|spec| listed(&spec)).collect() };
+    let devices = Devices { devices: Found::built_in().map(|found| found.listed()).collect() };
     let rows = devices.devices.iter().map(|device| {
-        let system = device.system.name().to_owned();
+        let system = device.system.to_owned();
         let rates = [device.mt_per_s.to_string(), format!("{:.1}", device.peak_gb_per_s)];
         let [mt_per_s, peak] = rates;
         let [name, organisation, source] =

@@ -114,10 +114,48 @@ fn a_built_in_device_that_is_shown_and_given_back_is_the_same() {
     assert_eq!(printed(&["device", "show", path(&whole)]), printed(&["device", "show", TOY]));
 }
 
+/// Devices of LPDDR5X-PIM and of NeuPIMs, whose files have tables of their own.
+#[test]
+fn devices_of_other_tables_are_shown_and_given_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (device, run, part, key) in [
+        (
+            "lpddr5x-8533-pim",
+            "lp5 gemv --rows 32 --cols 40",
+            "lp5: 4 x 1 chip of 4 x 4 banks",
+            "RTP = 8",
+        ),
+        ("hbm2-neupims", "", "neupims: 32 x 1 channel of 8 x 4 banks", "RTP = 6"),
+    ] {
+        let shown = printed(&["device", "show", device]);
+        let same = written(folder.path(), "same.toml", &shown);
+        assert_eq!(printed(&["device", "show", path(&same)]), shown, "{device}");
+        let checked = printed(&["device", "check", path(&same)]);
+        assert!(checked.contains(part), "{checked}");
+        if !run.is_empty() {
+            let words: Vec<_> = ["run"].into_iter().chain(run.split(' ')).collect();
+            printed(&[&words[..], &["--device", path(&same)]].concat());
+        }
+        assert!(shown.contains(key), "{shown}");
+        let wrong = written(folder.path(), "wrong.toml", &shown.replace(key, "RTP = 0"));
+        assert!(refused(&["device", "check", path(&wrong)]).contains("RTP"));
+        assert!(refused(&["device", "show", device, "--json"]).contains("TOML alone"));
+    }
+    let message = refused(&["device", "show", "none"]);
+    assert!(message.contains("gddr6-aim, lpddr5x-8533-pim, lpddr5x-9600-pim, hbm2-neupims"));
+}
+
 #[test]
 fn devices_are_listed_shown_and_checked() {
     let list = printed(&["device", "list"]);
-    for device in ["ddr4-3200 ", "ddr4-3200-16gb", "gddr6-aim"] {
+    for device in [
+        "ddr4-3200 ",
+        "ddr4-3200-16gb",
+        "gddr6-aim",
+        "lpddr5x-8533-pim",
+        "lpddr5x-9600-pim",
+        "hbm2-neupims",
+    ] {
         assert!(list.contains(device), "{list}");
     }
     let listed = report("device list --json", &[]);
@@ -129,6 +167,15 @@ fn devices_are_listed_shown_and_checked() {
         (&listed["devices"][2]["system"], &listed["devices"][2]["mt_per_s"]),
         (&"aim".into(), &16_000.into())
     );
+    let devices = listed["devices"].as_array().expect("a list");
+    let of_system = |system: &str| devices.iter().find(|device| device["system"] == system);
+    let lp5 = of_system("lp5").expect("it is there");
+    // A tCK is whole ps: 8533 MT/s with 938 of them. 16 banks of 32 bytes in four tCK.
+    assert_eq!((&lp5["name"], &lp5["mt_per_s"]), (&"lpddr5x-8533-pim".into(), &8528.into()));
+    let peak = lp5["peak_gb_per_s"].as_f64().expect("a number");
+    assert!((peak - 136.46).abs() < 0.01, "{peak}");
+    let neupims = of_system("neupims").expect("it is there");
+    assert_eq!((&neupims["mt_per_s"], &neupims["peak_gb_per_s"]), (&2000.into(), &512.0.into()));
     let toy = report("device show --json", &[TOY]);
     assert_eq!((&toy["timing"]["CL"], &toy["timing"]["CCD_S"]), (&20.into(), &4.into()));
     assert!(toy["source"].as_str().is_some_and(|text| text.starts_with("ddr4-3200 but for ")));

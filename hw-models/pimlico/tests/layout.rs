@@ -19,6 +19,13 @@ fn told(arguments: &str, folder: &Path) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
+/// Bytes of memory, as `layout convert` tells them.
+fn image_bytes(told: &str) -> u64 {
+    let (before, _) = told.split_once(" bytes of memory").expect("bytes");
+    let (_, digits) = before.rsplit_once(" in ").expect("a number");
+    digits.replace(' ', "").parse().expect("a number")
+}
+
 /// What a command says in one line; it leaves no other file behind.
 fn refused(status: i32, arguments: &str, folder: &Path) -> String {
     let files = || fs::read_dir(folder).expect("a folder").count();
@@ -86,6 +93,19 @@ fn a_wrong_image_or_model_is_told_in_a_line() {
     let folder = folder.path();
     told("layout convert -o tiny.lp5", folder);
     told("layout check tiny.lp5", folder);
+    for target in ["column-major", "row-major"] {
+        let tells = told(&format!("layout check tiny.lp5 --target {target}"), folder);
+        assert!(tells.contains(&format!("{target} copies are the same byte by byte")), "{tells}");
+    }
+    refused(2, "layout check tiny.lp5 --target rows", folder);
+    // Each matrix is in rows of all banks of its own: 128 KiB for each of them.
+    let needed = image_bytes(&told("layout convert --cma 1G -o fits.lp5", folder));
+    let message = refused(2, "layout convert --cma 1M -o n.lp5", folder);
+    let expected = format!(
+        "{needed} bytes of contiguous memory that is not cacheable, expected at most 1048576"
+    );
+    assert!(message.contains("--cma: tiny: ") && message.contains(&expected), "{message}");
+    refused(2, "layout convert --cma 1 -o n.lp5", folder);
     let image = fs::read(folder.join("tiny.lp5")).expect("an image");
     let write = |bytes: &[u8]| fs::write(folder.join("w.lp5"), bytes).expect("written");
     write(b"");
@@ -302,6 +322,15 @@ fn a_copy_is_timed_and_is_the_matrix() {
     assert_eq!((&past["copy"]["fill_bursts"], &past["differing"]), (&0.into(), &0.into()));
     let by_bank = copied("--rows 1024 --cols 256 --order bank-major --threads 1 --loads 16");
     assert!(number(&by_bank, "/reads/moved_share") < 0.14 && by_bank["differing"] == 0);
+    // Of four channels one is read at a time: the others are asked for nothing, which is no refresh.
+    let shares = |key: &str| number(&by_bank, &format!("/reads/shares/{key}"));
+    assert!(shares("host") > 0.6 && shares("refresh") < 0.05, "{by_bank}");
+    let by_rows = copied("--rows 200 --cols 70 --target row-major --fills 2");
+    assert_eq!((&by_rows["target"], &by_rows["differing"]), (&"row-major".into(), &0.into()));
+    assert_eq!(
+        (&report["target"], &by_rows["pin_violations"]),
+        (&"column-major".into(), &0.into())
+    );
     let of_rank = copied("--system l3 --rows 1024 --cols 1024");
     assert_eq!((&of_rank["differing"], &of_rank["pin_violations"]), (&0.into(), &0.into()));
     assert!(number(&of_rank, "/reads/moved_share") > 0.9 && of_rank.get("copy").is_none());
@@ -331,6 +360,12 @@ fn a_copy_that_cannot_be_is_told_in_a_line() {
             "--rows 40 --cols 8 --stores non-temporal",
             "matrix of 40 rows: expected a multiple of 16, as stores past the cache are whole bursts",
         ),
+        (
+            "--rows 32 --cols 8 --stores non-temporal --target row-major",
+            "row-major order: expected stores that are not non-temporal",
+        ),
+        ("--rows 8 --cols 8 --target rows", "invalid value 'rows'"),
+        ("--rows 8 --cols 8 --system l3 --target row-major", "--target: not with --system l3"),
         ("--rows 1048576 --cols 4096", "it takes"),
         ("--rows 8 --cols 8 --device none.toml", "--device none.toml: no such file"),
         ("--rows 8 --cols 8 --system l3 --device gddr6-aim", "expected \"l3\""),

@@ -264,3 +264,29 @@ mod with_tokenizers {
         assert_eq!((tokens(""), tokens("cd")), (1, 2));
     }
 }
+
+/// `layout convert` and `check` take the shards of a folder.
+#[test]
+fn matrices_of_shards_become_an_image() {
+    let folder = qwen3();
+    let layout = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pimlico"));
+        command.arg("layout").args(arguments).current_dir(folder.path()).output().expect("it runs")
+    };
+    let told = |arguments: &[&str]| {
+        let output = layout(arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    told(&["convert", "--model-dir", ".", "-o", "shards.lp5"]);
+    let tells = told(&["check", "shards.lp5", "--model-dir", ".", "--target", "row-major"]);
+    assert!(tells.contains("padding is zero; row-major copies are the same"), "{tells}");
+    let refuse = |arguments: &[&str]| refused(&layout(arguments));
+    assert!(refuse(&["check", "shards.lp5", "--model-dir", "none"]).contains("none"));
+    let both = ["check", "shards.lp5", "w.bin", "--model-dir", "."];
+    assert!(refuse(&both).contains("cannot be used with"));
+    std::fs::remove_file(folder.path().join(small::SHARDS[1])).expect("it was there");
+    let message = refuse(&["convert", "--model-dir", ".", "-o", "n.lp5"]);
+    assert!(message.contains(small::SHARDS[1]), "{message}");
+    assert!(!folder.path().join("n.lp5").exists());
+}

@@ -11,6 +11,7 @@ use pimlico_device::lp5::Lp5LayoutError;
 use pimlico_device::{ConfigError, DeviceError, mapping};
 use pimlico_host::aim::{NoFreeRows, OwnProgramsError};
 use pimlico_host::allocator::AllocatorError;
+use pimlico_host::attribute::NoContiguous;
 use pimlico_host::driver::DriverError;
 use pimlico_host::kv_cache::TransferError;
 use pimlico_host::lp5_image::ImageError;
@@ -50,6 +51,9 @@ pub enum WorkloadError {
     /// A matrix does not fit LPDDR5X-PIM.
     #[error(transparent)]
     Lp5Layout(#[from] Lp5LayoutError),
+    /// Weights have no contiguous memory.
+    #[error("--cma: {0}")]
+    NoContiguous(#[from] NoContiguous),
     /// A system has no such operator.
     #[error("{operator}: not built on {system}")]
     NotBuilt {
@@ -135,6 +139,9 @@ pub enum CopyError {
     /// Rows of all banks are not contiguous.
     #[error("address map \"{0}\": expected all bits of the row above all others")]
     Map(String),
+    /// Bursts of the copy would be stored an element at a time.
+    #[error("row-major order: expected stores that are not non-temporal, which are whole bursts")]
+    Target,
     /// A burst of the copy would be stored in parts.
     #[error(
         "{name} of {rows} rows: expected a multiple of 16, as stores past the cache are whole bursts"

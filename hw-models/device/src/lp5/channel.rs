@@ -4,10 +4,11 @@
 //! Modes and blocks are the engine's, or units behind the pins ([`units`](super::units)). Then the host reads what these
 //! have made; what time is spent on is the engine's account.
 
-use super::blocks::{BANKS, BlockCounts, BlockFormats, Blocks, Vector};
+use super::blocks::{BANKS, BlockCounts, Blocks, Vector};
 use super::controller::{Command, Controller, Next};
 use super::layout::LANES;
 use super::mode::{INPUT_REGISTERS, ReservedRows, RowUse, SETUP_COLUMN, Setup};
+use super::options::Lp5Options;
 use super::request::{BurstPlace, Request};
 use super::units::Units;
 use super::wave::Lp5Wave;
@@ -30,15 +31,17 @@ pub struct BusUse {
     pub turnaround_tck: u64,
     /// Between data before a REF and behind it.
     pub refresh_tck: u64,
-    /// Between data of one direction, without a REF: rows that are opened, and the host.
+    /// Nothing was asked of the channel. REFs in that time keep nobody waiting.
+    pub host_tck: u64,
+    /// Between data of one direction, without a REF: rows that are opened.
     pub other_tck: u64,
 }
 
 impl BusUse {
     /// All of it.
     pub fn total_tck(&self) -> u64 {
-        let Self { read_tck, write_tck, turnaround_tck, refresh_tck, other_tck } = self;
-        read_tck + write_tck + turnaround_tck + refresh_tck + other_tck
+        let Self { read_tck, write_tck, turnaround_tck, refresh_tck, host_tck, other_tck } = self;
+        read_tck + write_tck + turnaround_tck + refresh_tck + host_tck + other_tck
     }
 }
 
@@ -74,6 +77,13 @@ impl Lines {
         *to += until_tck.saturating_sub(self.until_tck);
         self.until_tck = self.until_tck.max(until_tck);
     }
+
+    /// Nothing was asked for until then. A REF that is not over keeps what is asked for then waiting.
+    fn unasked(&mut self, until_tck: u64, refreshes: bool) {
+        self.of.host_tck += until_tck.saturating_sub(self.until_tck);
+        self.until_tck = self.until_tck.max(until_tck);
+        self.refreshed = refreshes;
+    }
 }
 
 /// What the time between two commands goes to.
@@ -85,6 +95,8 @@ pub struct Channel {
     cells: Cells<Vector>,
     blocks: Blocks,
     rows: ReservedRows,
+    /// There are no modes, and no blocks.
+    plain: bool,
     /// Commands are of all banks; with units, the last one was.
     multi: bool,
     setup: Setup,
@@ -111,10 +123,12 @@ pub struct Channel {
 
 impl Channel {
     /// A channel whose banks are closed, in the mode of single banks.
-    pub fn new(config: &Config, formats: BlockFormats, refreshes: bool) -> Self {
+    pub fn new(config: &Config, options: Lp5Options) -> Self {
+        let Lp5Options { formats, refresh, plain } = options;
         let timing = &config.timing;
         Self {
-            controller: Controller::new(config, refreshes),
+            controller: Controller::new(config, refresh, plain),
+            plain,
             cells: Cells::of(config, BANKS),
             blocks: Blocks::new(formats),
             rows: ReservedRows::of(config.organisation.rows),
@@ -206,7 +220,10 @@ impl Channel {
     /// What its data lines were used for since the operator began.
     pub fn bus_use(&self) -> BusUse {
         let mut lines = self.lines;
-        lines.idle(self.tck(), false);
+        match self.controller.head() {
+            Some(_) => lines.idle(self.tck(), false),
+            None => lines.unasked(self.tck(), false),
+        }
         lines.of
     }
 
@@ -219,6 +236,7 @@ impl Channel {
     pub(super) fn ask(&mut self, at_tck: u64, request: Request) -> Result<(), DeviceError> {
         if self.controller.head().is_none() {
             self.idle_until(at_tck)?;
+            self.lines.unasked(at_tck, self.controller.now() > at_tck);
         }
         self.controller.wait_until(at_tck);
         self.controller.push(request);
@@ -450,7 +468,7 @@ impl Channel {
     }
 
     fn write_bank(&mut self, BurstPlace { bank, row, column }: BurstPlace, data: &Vector) {
-        if self.rows.role(row) != RowUse::Enter {
+        if self.plain || self.rows.role(row) != RowUse::Enter {
             self.cells.write(bank.into(), row as usize, column.into(), *data);
             return;
         }

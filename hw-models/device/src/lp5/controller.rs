@@ -81,11 +81,16 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// The controller of a channel whose banks are closed.
-    pub fn new(config: &Config, refreshes: bool) -> Self {
+    /// The controller of a channel whose banks are closed; `plain`, they have no blocks.
+    pub fn new(config: &Config, refreshes: bool, plain: bool) -> Self {
         let Organisation { bank_groups, banks_per_group, .. } = config.organisation;
+        let mut timing = config.timing.clone();
+        if plain {
+            // Nothing but reads waits behind an ACT.
+            timing.rcd_mac_tck = timing.rcd_tck;
+        }
         Self {
-            timing: config.timing.clone(),
+            timing,
             in_group: banks_per_group,
             refreshes,
             queue: VecDeque::with_capacity(WINDOW),

@@ -2,8 +2,9 @@
 //! All channels of a device of LPDDR5X-PIM. Each has requests of its own and goes at its own pace; a run ends with the
 //! last of them.
 
-use super::blocks::{BANKS, BlockCounts, BlockFormats, Vector};
+use super::blocks::{BANKS, BlockCounts, Vector};
 use super::channel::{BusUse, Channel};
+use super::options::Lp5Options;
 use super::preset::Lp5Spec;
 use super::request::{BurstPlace, Request};
 use super::units::{ROWS, Units};
@@ -16,21 +17,6 @@ use crate::statistics::Statistics;
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
-
-/// How a device works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lp5Options {
-    /// Formats of the blocks.
-    pub formats: BlockFormats,
-    /// Whether rows are refreshed.
-    pub refresh: bool,
-}
-
-impl Default for Lp5Options {
-    fn default() -> Self {
-        Self { formats: BlockFormats::default(), refresh: true }
-    }
-}
 
 /// A host whose requests depend on what it has read, and when.
 pub trait Lp5Host {
@@ -60,7 +46,7 @@ impl Lp5Device {
     pub fn new(spec: &Lp5Spec, options: Lp5Options) -> Result<Self, ConfigError> {
         let config = spec.config();
         check(spec, &config)?;
-        let channel = |_| Channel::new(&config, options.formats, options.refresh);
+        let channel = |_| Channel::new(&config, options);
         let channels = (0..spec.channels.count).map(channel).collect();
         Ok(Self { config, options, channels })
     }
@@ -75,7 +61,12 @@ impl Lp5Device {
     /// # Errors
     ///
     /// If banks have another number of rows than the units keep.
+    ///
+    /// # Panics
+    ///
+    /// If the device is plain LPDDR5X, which has neither.
     pub fn attach(&mut self, channel: usize, units: Units) -> Result<(), ConfigError> {
+        assert!(!self.options.plain, "a device with blocks");
         let rows = self.config.organisation.rows;
         self.config.require("rows", rows as u64, rows == ROWS, "65536, those of `pim_mode`")?;
         self.channels[channel].attach(units);

@@ -36,6 +36,14 @@ pub enum HostOrder {
 }
 
 impl HostOrder {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ColumnMajor => "column-major",
+            Self::RowMajor => "row-major",
+        }
+    }
+
     /// The byte at which an element of a matrix of `rows` by `columns` begins.
     pub fn offset(self, (rows, columns): (u64, u64), (row, column): (u64, u64)) -> u64 {
         match self {

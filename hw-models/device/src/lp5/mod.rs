@@ -10,6 +10,7 @@
 //! * [`units`]: modes and blocks as units behind the pins, models or RTL.
 //! * [`mode`]: the mode of all banks, and what an address means in it.
 //! * [`request`]: what a host asks for.
+//! * [`options`]: how a device works.
 //! * [`preset`]: a device, from a file.
 //! * [`gemv`]: the tCK of a matrix times a vector, in closed form.
 //! * [`address`]: which bits of an address are row, bank, column.
@@ -35,6 +36,7 @@ pub mod device;
 pub mod gemv;
 pub mod layout;
 pub mod mode;
+pub mod options;
 pub mod preset;
 pub mod request;
 #[cfg(test)]
@@ -45,8 +47,9 @@ mod wave;
 pub use address::{AddressField, AddressMap, AddressMapError, Coordinates};
 pub use blocks::{BlockCounts, BlockElements, BlockFormats, Vector};
 pub use channel::BusUse;
-pub use device::{Lp5Device, Lp5Host, Lp5Options};
+pub use device::{Lp5Device, Lp5Host};
 pub use gemv::GemvPlan;
 pub use layout::{HostOrder, Lp5Layout, Lp5LayoutError};
+pub use options::Lp5Options;
 pub use preset::Lp5Spec;
 pub use request::{BurstPlace, Request};

@@ -98,6 +98,11 @@ impl Lp5Spec {
         Ok(spec)
     }
 
+    /// The file of it, whole: read again, it is the same.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("plain data")
+    }
+
     /// Organisation and timing of its DRAM.
     pub fn config(&self) -> Config {
         Config {
@@ -150,6 +155,13 @@ mod tests {
             assert_eq!((map.banks(), map.capacity()), (64, 8 << 30));
         }
         assert_eq!(Lp5Spec::built_in("lpddr5x"), None);
+    }
+
+    #[test]
+    fn a_file_that_is_written_is_read_as_the_same() {
+        for spec in Lp5Spec::names().filter_map(Lp5Spec::built_in) {
+            assert_eq!(Lp5Spec::parse(&spec.to_toml()).as_ref(), Ok(&spec));
+        }
     }
 
     #[test]

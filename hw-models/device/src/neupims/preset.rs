@@ -135,6 +135,11 @@ impl NeupimsSpec {
         Ok(spec)
     }
 
+    /// The file of it, whole: read again, it is the same.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("plain data")
+    }
+
     /// The same with another number of pseudo-ranks in a channel, which has as many banks.
     ///
     /// # Errors
@@ -263,6 +268,13 @@ mod tests {
             ("FILL DOT", p.fill * p.dot, r.results),
         ] {
             assert_eq!(ours, theirs, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_written_is_read_as_the_same() {
+        for spec in NeupimsSpec::names().filter_map(NeupimsSpec::built_in) {
+            assert_eq!(NeupimsSpec::parse(&spec.to_toml()).as_ref(), Ok(&spec));
         }
     }
 

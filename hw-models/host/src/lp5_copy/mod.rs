@@ -13,6 +13,9 @@
 //! that each byte is read, filled and written once: three passes (section 3.3). Stores that are non-temporal are written as they
 //! are: two passes.
 //!
+//! In row-major order ([`HostOrder`]) a thread takes the columns of a line of the copy for 16 rows at once: two squares of 16 x 16
+//! elements, so that the lines of those rows are whole when it goes on.
+//!
 //! * [`lines`]: the lines of the copy, and the cache.
 //! * [`queues`]: what waits for a channel.
 
@@ -20,12 +23,13 @@ pub mod lines;
 pub mod queues;
 
 use crate::cache::LINE_BYTES;
-use crate::swizzle::{PimLayout, ReadOrder};
+use crate::swizzle::rows::{LINE_COLUMNS, Square, visit_squares};
+use crate::swizzle::{ChannelPlace, MatrixBurst, PimLayout, ReadOrder};
 use lines::{Found, LINE_BURSTS, Lines};
 use pimlico_device::lp5::address::BURST_BYTES;
 use pimlico_device::lp5::layout::LANES;
 use pimlico_device::lp5::{
-    AddressField, AddressMap, BurstPlace, Lp5Host, Lp5Layout, Request, Vector,
+    AddressField, AddressMap, BurstPlace, HostOrder, Lp5Host, Lp5Layout, Request, Vector,
 };
 use pimlico_device::mapping::Place;
 use queues::{Kind, Queues, WriteQueue};
@@ -63,6 +67,8 @@ impl Stores {
 pub struct CopyOptions {
     /// In which order bursts are read.
     pub order: ReadOrder,
+    /// In which order the copy has the elements.
+    pub target: HostOrder,
     /// What becomes of them.
     pub stores: Stores,
     /// Threads, each on a core.
@@ -82,6 +88,7 @@ impl Default for CopyOptions {
     fn default() -> Self {
         Self {
             order: ReadOrder::RowBuffer,
+            target: HostOrder::ColumnMajor,
             stores: Stores::WriteAllocate,
             threads: 4,
             loads: 128,
@@ -146,6 +153,8 @@ struct Piece {
 struct UnderWay {
     piece: Piece,
     data: Option<Vector>,
+    /// Elements that are stored.
+    stored: usize,
 }
 
 /// A thread.
@@ -180,18 +189,18 @@ pub struct CopyHost<'a> {
 }
 
 impl<'a> CopyHost<'a> {
-    /// A host that copies a matrix into memory from a row of all banks on, column behind column.
+    /// A host that copies a matrix into memory from a row of all banks on, column behind column or row behind row.
     ///
     /// # Panics
     ///
     /// If rows of all banks are not contiguous in the map, a thread has no loads or fills, or stores past the cache are no whole
-    /// bursts.
+    /// bursts, as those of rows.
     pub fn new(layout: &'a Lp5Layout, to_row: u64, options: CopyOptions) -> Self {
-        let CopyOptions { stores, threads, loads, fills, writes, .. } = options;
+        let CopyOptions { target, stores, threads, loads, fills, writes, .. } = options;
         let (map, (rows, columns)) = (layout.map(), Lp5Layout::shape(layout));
         assert!(map.has_rows_on_top(), "rows of all banks that are contiguous");
         assert!(threads > 0 && loads > 0 && fills > 0, "a thread with loads and fills");
-        let is_whole = rows.is_multiple_of(LANES as u64);
+        let is_whole = rows.is_multiple_of(LANES as u64) && target == HostOrder::ColumnMajor;
         assert!(stores != Stores::NonTemporal || is_whole, "stores of whole bursts");
         let channels = map.count(AddressField::Channel) as usize;
         let in_group = map.count(AddressField::Bank) as u8;
@@ -218,14 +227,20 @@ impl<'a> CopyHost<'a> {
         self.counts
     }
 
-    /// Gives a thread the next column, or as much of it as is read at once. Returns whether there was some.
+    /// Gives a thread what is stored together: the next column, or as much of it as is read at once; in row-major order the line of
+    /// 16 rows. Returns whether there was some.
     fn deal(&mut self, number: usize) -> bool {
         if self.left.is_empty() {
             self.list();
         }
+        let target = self.options.target;
+        let together = |piece: &Piece| match target {
+            HostOrder::ColumnMajor => (piece.column, 0),
+            HostOrder::RowMajor => (piece.column / LINE_COLUMNS as u32, piece.number),
+        };
         let left = &mut self.left;
-        let Some(&Piece { column, .. }) = left.front() else { return false };
-        let count = left.iter().take_while(|piece| piece.column == column).count();
+        let Some(first) = left.front().map(together) else { return false };
+        let count = left.iter().take_while(|piece| together(piece) == first).count();
         self.threads[number].left.extend(left.drain(..count));
         true
     }
@@ -233,22 +248,35 @@ impl<'a> CopyHost<'a> {
     /// Lists what is read of the next block.
     fn list(&mut self) {
         let Self { layout, options, left, columns, .. } = self;
+        let CopyOptions { order, target, .. } = *options;
         let all = layout.lines();
-        let block = match options.order {
-            ReadOrder::RowBuffer => layout.block(),
-            ReadOrder::BankMajor => all,
+        let block = match (order, target) {
+            (ReadOrder::RowBuffer, HostOrder::ColumnMajor) => layout.block(),
+            _ => all,
         };
         let of_block = *columns..(*columns + block).min(all);
         *columns = of_block.end;
         if of_block.is_empty() {
             return;
         }
-        layout.visit(of_block, options.order, &mut |burst| {
-            let Place { bank, row, column } = burst.at.place;
+        let mut push = |line: u64, number: u64, at: ChannelPlace| {
+            let Place { bank, row, column } = at.place;
             let place = BurstPlace { bank: bank as u8, row: row as u32, column: column as u8 };
-            let (column, number) = (burst.line as u32, burst.number as u32);
-            left.push_back(Piece { column, number, channel: burst.at.channel as u8, place });
-        });
+            let (column, number) = (line as u32, number as u32);
+            left.push_back(Piece { column, number, channel: at.channel as u8, place });
+        };
+        match target {
+            HostOrder::ColumnMajor => layout.visit(of_block, order, &mut |burst| {
+                let MatrixBurst { line, number, at, .. } = burst;
+                push(line, number, at);
+            }),
+            HostOrder::RowMajor => {
+                let vectors = 0..layout.vectors();
+                visit_squares(layout, &vectors, order, &mut |Square { number, columns }| {
+                    columns.for_each(|line| push(line, number, layout.burst(line, number)));
+                });
+            }
+        }
     }
 
     /// All threads do what they can.
@@ -276,50 +304,63 @@ impl<'a> CopyHost<'a> {
             }
             let thread = &mut self.threads[number];
             let Some(piece) = thread.left.pop_front() else { return };
-            thread.under_way.push_back(UnderWay { piece, data: None });
+            thread.under_way.push_back(UnderWay { piece, data: None, stored: 0 });
             self.queues[usize::from(piece.channel)].read(piece.place, Tag::Load { thread: number });
         }
     }
 
     /// Stores what a thread has loaded, in the order of its program.
     fn store(&mut self, number: usize) {
-        while let Some(UnderWay { piece, data: Some(data), .. }) =
+        while let Some(UnderWay { piece, data: Some(data), stored }) =
             self.threads[number].under_way.front().copied()
         {
-            let is_stored = match self.options.stores {
-                Stores::None => true,
-                Stores::WriteAllocate => self.store_to_lines(number, piece, &data),
-                Stores::NonTemporal => self.store_past(piece, &data),
+            let (there, stores) = (self.elements(piece), self.options.stores);
+            let stored = match stores {
+                Stores::None => there,
+                Stores::WriteAllocate => self.store_to_lines(number, piece, (stored, &data)),
+                Stores::NonTemporal if self.store_past(piece, &data) => there,
+                Stores::NonTemporal => 0,
             };
-            if !is_stored {
+            let under_way = &mut self.threads[number].under_way;
+            if stored < there {
+                under_way[0].stored = stored;
                 return;
             }
-            self.threads[number].under_way.pop_front();
+            under_way.pop_front();
         }
     }
 
-    /// The first byte of a burst in the copy, and its elements.
-    fn in_copy(&self, Piece { column, number, .. }: Piece) -> (u64, usize) {
+    /// Elements of a burst.
+    fn elements(&self, piece: Piece) -> usize {
         let (rows, _) = Lp5Layout::shape(self.layout);
-        let first = u64::from(number) * LANES as u64;
-        (2 * (u64::from(column) * rows + first), LANES.min((rows - first) as usize))
+        LANES.min((rows - u64::from(piece.number) * LANES as u64) as usize)
     }
 
-    /// Stores to the one line or the two that a burst goes to. Returns false, if the thread has to wait.
-    fn store_to_lines(&mut self, number: usize, piece: Piece, data: &Vector) -> bool {
-        let (begin, count) = self.in_copy(piece);
-        let last = begin + 2 * count as u64 - 2;
-        for line in begin / LINE_BYTES..=last / LINE_BYTES {
-            if !self.bring(number, line) {
-                return false;
+    /// The byte of the copy with which an element of a burst begins.
+    fn in_copy(&self, Piece { column, number, .. }: Piece, element: usize) -> u64 {
+        let row = u64::from(number) * LANES as u64 + element as u64;
+        self.options.target.offset(Lp5Layout::shape(self.layout), (row, column.into()))
+    }
+
+    /// Stores to the lines that a burst goes to, from one of its elements on. Returns how many elements are stored: if not all, the
+    /// thread has to wait.
+    fn store_to_lines(
+        &mut self,
+        number: usize,
+        piece: Piece,
+        (stored, data): (usize, &Vector),
+    ) -> usize {
+        let (there, mut last) = (self.elements(piece), None);
+        for (element, bits) in data.iter().enumerate().take(there).skip(stored) {
+            let at = self.in_copy(piece, element);
+            let line = at / LINE_BYTES;
+            if last != Some(line) && !self.bring(number, line) {
+                return element;
             }
+            last = Some(line);
+            self.lines.store(line, (at % LINE_BYTES / 2) as usize, &[*bits]);
         }
-        for (element, bits) in data[..count].iter().enumerate() {
-            let at = begin + 2 * element as u64;
-            let within = (at % LINE_BYTES / 2) as usize;
-            self.lines.store(at / LINE_BYTES, within, &[*bits]);
-        }
-        true
+        there
     }
 
     /// Sees that a line is in the cache. Returns false, if the thread has to wait.
@@ -375,7 +416,7 @@ impl<'a> CopyHost<'a> {
 
     /// Stores a burst past the cache. Returns false, if there is no room for it.
     fn store_past(&mut self, piece: Piece, data: &Vector) -> bool {
-        let (begin, _) = self.in_copy(piece);
+        let begin = self.in_copy(piece, 0);
         let (line, burst) = (begin / LINE_BYTES, begin % LINE_BYTES / BURST_BYTES as u64);
         let (channel, place) = self.place(line, burst);
         let has_room = self.queues[channel].has_room(1);

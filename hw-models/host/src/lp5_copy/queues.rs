@@ -253,6 +253,16 @@ mod tests {
     }
 
     #[test]
+    fn a_read_has_the_write_that_came_last() {
+        let mut queues = queues();
+        for bits in [3, 5] {
+            queues.write(place(2, 7, 1), [bits; 16]);
+        }
+        assert_eq!(queues.written(place(2, 7, 1)), Some([5; 16]));
+        assert_eq!(queues.written(place(2, 7, 2)), None);
+    }
+
+    #[test]
     fn writes_wait_until_there_are_many() {
         let mut queues = Queues::new(WriteQueue { room: 7, high: 6, low: 2 }, 4);
         (0..5).for_each(|column| queues.write(place(0, 9, column), [7; 16]));

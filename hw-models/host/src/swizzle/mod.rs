@@ -4,14 +4,16 @@
 //!
 //! * [`layout`]: a matrix in banks for PIM, on any device: the trait [`PimLayout`]. `lp5`, `l3` and `aim` have theirs.
 //! * [`swizzled_copy`], [`swizzled_lines`]: copies by threads of this machine.
+//! * [`rows`]: `lp5`'s into row-major order, which bursts do not keep.
 //!
-//! Bursts are whole in both orders, so that a copy is a permutation of them. Threads share it by blocks of lines: those of rows of
+//! But for [`rows`], bursts are whole in both orders, so that a copy is a permutation of them. Threads share it by blocks of lines: those of rows of
 //! all banks.
 
 mod aim;
 mod l3;
 pub mod layout;
 mod lp5;
+pub mod rows;
 
 pub use layout::{ChannelPlace, MatrixBurst, PimLayout, ReadOrder, pack};
 

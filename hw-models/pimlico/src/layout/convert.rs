@@ -6,8 +6,10 @@ use super::weights::WeightArguments;
 use crate::failure::Failure;
 use crate::files::Output;
 use crate::output::{self, grouped};
+use crate::values::size;
 use clap::Args;
 use pimlico_device::lp5::AddressMap;
+use pimlico_host::attribute::NoContiguous;
 use pimlico_host::lp5_image::pack_row;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -20,7 +22,8 @@ use std::path::PathBuf;
 Examples:
   pimlico layout convert -o tiny.lp5
   pimlico layout convert model.safetensors --config config.json -o model.lp5
-  pimlico layout convert stories15M.bin --elements binary16 -o stories.lp5")]
+  pimlico layout convert stories15M.bin --elements binary16 -o stories.lp5
+  pimlico layout convert --model-dir Llama-3.2-1B --cma 3G -o model.lp5")]
 pub struct ConvertArguments {
     #[command(flatten)]
     weights: WeightArguments,
@@ -30,6 +33,9 @@ pub struct ConvertArguments {
     /// Format of elements
     #[arg(long, value_enum, default_value_t = Element::Bfloat16)]
     elements: Element,
+    /// Contiguous memory that is not cacheable, as 1G: K, M and G are powers of 1024. A model that does not fit is refused
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    cma: Option<u64>,
     /// The image
     #[arg(short, long, value_name = "IMAGE")]
     output: PathBuf,
@@ -37,10 +43,12 @@ pub struct ConvertArguments {
 
 /// Runs the command.
 pub fn run(arguments: &ConvertArguments) -> Result<(), Failure> {
-    let ConvertArguments { weights, map, elements, output } = arguments;
+    let ConvertArguments { weights, map, elements, cma, output } = arguments;
     let weights = weights.open()?;
     let matrices = weights.matrices();
     let plan = weights.plan(map)?;
+    NoContiguous::check(&weights.name, plan.bytes(), *cma)
+        .map_err(|error| Failure::Input(format!("--cma: {error}")))?;
     let to = Output::open(output)?;
     let file = File::options().append(true).open(to.path()).map_err(|error| to.failed(&error))?;
     let mut file = Digested { file: BufWriter::new(file), sha: Sha256::new() };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico layout copy`: a matrix out of its layout for PIM into the host's order, timed on the device.
 
+use super::target::TargetName;
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
 use crate::models::{find_model, model_name};
@@ -29,6 +30,7 @@ const LARGEST: u64 = 1 << 20;
 Examples:
   pimlico layout copy --rows 8192 --cols 2048
   pimlico layout copy --rows 8192 --cols 2048 --stores non-temporal
+  pimlico layout copy --rows 8192 --cols 2048 --target row-major
   pimlico layout copy --rows 1024 --cols 256 --order bank-major --threads 1 --loads 16 --json
   pimlico layout copy --system l3 --model llama-3.2-1b")]
 pub struct CopyArguments {
@@ -49,6 +51,9 @@ pub struct CopyArguments {
     /// In which order bursts are read
     #[arg(long, value_enum, default_value_t = OrderName::RowBuffer)]
     order: OrderName,
+    /// In which order the copy has the elements, of lp5 [default: column-major]
+    #[arg(long, value_enum)]
+    target: Option<TargetName>,
     /// What the host's threads do with what they have loaded, of lp5 [default: write-allocate]
     #[arg(long, value_enum)]
     stores: Option<StoresName>,
@@ -154,6 +159,7 @@ impl CopyArguments {
         };
         let given = |number: Option<u16>, default: usize| number.map_or(default, usize::from);
         CopyOptions {
+            target: self.target.map_or(default.target, TargetName::order),
             stores,
             threads: given(self.threads, default.threads),
             loads: given(self.loads, default.loads),
@@ -165,6 +171,7 @@ impl CopyArguments {
     /// Flags of a host whose copy is in the same memory.
     fn refuse_threads(&self) -> Result<(), Failure> {
         let flags = [
+            ("target", self.target.is_some()),
             ("stores", self.stores.is_some()),
             ("threads", self.threads.is_some()),
             ("loads", self.loads.is_some()),
@@ -196,7 +203,7 @@ fn matrices(arguments: &CopyArguments) -> Result<Vec<CopiedMatrix>, Failure> {
 
 /// For people.
 fn page(report: &CopyReport) -> Page {
-    let CopyReport { system, dram, matrices, bytes, order, host, .. } = report;
+    let CopyReport { system, dram, matrices, bytes, order, target, host, .. } = report;
     let what = match &matrices[..] {
         [CopiedMatrix { rows, columns, .. }] => format!("a matrix of {rows} x {columns}"),
         _ => format!("the {} matrices of a layer", matrices.len()),
@@ -208,8 +215,9 @@ fn page(report: &CopyReport) -> Page {
         ),
         None => "through the host's memory controller and re-layout".to_owned(),
     };
+    let to = target.map_or(String::new(), |target| format!(" to {target}"));
     let title = format!(
-        "copy of {what} on {system}, {} bytes, {order} order\n{dram}, refresh {}; {how}\n\n",
+        "copy of {what} on {system}, {} bytes, {order} order{to}\n{dram}, refresh {}; {how}\n\n",
         grouped(*bytes),
         if report.refresh { "on" } else { "off" },
     );
@@ -231,10 +239,19 @@ fn page(report: &CopyReport) -> Page {
         }),
     );
     let shares = output::table(
-        &["pass", "loads %", "fills %", "writes %", "refresh %", "turnarounds %", "rows, host %"],
+        &[
+            "pass",
+            "loads %",
+            "fills %",
+            "writes %",
+            "refresh %",
+            "turnarounds %",
+            "nothing asked %",
+            "rows %",
+        ],
         passes().map(|(name, Pass { shares, .. })| {
-            let BusShares { loads, fills, writes, refresh, turnarounds, other } = *shares;
-            let shares = [loads, fills, writes, refresh, turnarounds, other];
+            let BusShares { loads, fills, writes, refresh, turnarounds, host, other } = *shares;
+            let shares = [loads, fills, writes, refresh, turnarounds, host, other];
             let shares = shares.map(|share| decimal(100.0 * share, 1));
             std::iter::once(name.to_owned()).chain(shares).collect()
         }),

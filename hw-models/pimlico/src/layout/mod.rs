@@ -7,6 +7,7 @@
 //! * [`prefill`]: a prompt on the host, with weights copied out of an image.
 //! * [`show`]: where an element of a matrix is.
 //! * [`image`]: the file of an image.
+//! * [`target`]: the host's order of a matrix.
 //! * [`weights`]: the matrices of a model, in 16 bits.
 
 mod check;
@@ -15,6 +16,7 @@ mod copy;
 mod image;
 mod prefill;
 mod show;
+mod target;
 mod weights;
 
 use crate::failure::Failure;

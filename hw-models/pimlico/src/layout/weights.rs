@@ -5,6 +5,7 @@ use super::image::Element;
 use crate::failure::Failure;
 use crate::files;
 use crate::run::checkpoint::{malformed, read_config_with_weights};
+use crate::run::{folder, source};
 use clap::Args;
 use half::{bf16, f16};
 use pimlico_device::lp5::AddressMap;
@@ -25,6 +26,9 @@ pub struct WeightArguments {
     /// Shapes of a .safetensors file: a config.json of Hugging Face
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// A model's folder as Hugging Face lays it out: model.safetensors, or the shards of model.safetensors.index.json
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["weights", "config"])]
+    model_dir: Option<PathBuf>,
 }
 
 /// A model whose file is open.
@@ -37,28 +41,40 @@ pub struct Weights {
 impl WeightArguments {
     /// Opens the file and finds the matrices in it.
     pub fn open(&self) -> Result<Weights, Failure> {
-        let (name, file, places): (String, Box<dyn ReadAt>, _) = match &self.weights {
-            None if self.config.is_some() => {
+        let (name, files, places): (String, Files, _) = match (&self.model_dir, &self.weights) {
+            (Some(folder), _) => {
+                let (files, places) = source::places_in(folder, &folder::config(folder)?)?;
+                let files = files.iter().map(|file| opened(file)).collect::<Result<_, _>>()?;
+                (folder.display().to_string(), files, places)
+            }
+            (None, None) if self.config.is_some() => {
                 let message = "--config: expected a .safetensors file with it";
                 return Err(Failure::Input(message.to_owned()));
             }
-            None => {
+            (None, None) => {
                 let name = tiny::NAME.to_owned();
                 let places = llama2c::places(tiny::WEIGHTS, tiny::WEIGHTS.len() as u64);
                 let places = places.map_err(|error| malformed(Path::new(&name), &error))?;
-                (name, Box::new(tiny::WEIGHTS), places)
+                let file: Box<dyn ReadAt> = Box::new(tiny::WEIGHTS);
+                (name.clone(), vec![(name, file)], places)
             }
-            Some(file) => {
+            (None, Some(file)) => {
                 let places = places(file, self.config.as_deref())?;
-                let opened = File::open(file).map_err(|error| Failure::file(file, &error))?;
-                (file.display().to_string(), Box::new(opened), places)
+                (file.display().to_string(), vec![opened(file)?], places)
             }
         };
-        let files = vec![(name.clone(), file)];
         let source = LayerSource::new(files, places, Reading::default());
         let source = source.map_err(|error| Failure::Input(error.to_string()))?;
         Ok(Weights::new(name, source))
     }
+}
+
+/// Files by their names.
+type Files = Vec<(String, Box<dyn ReadAt>)>;
+
+fn opened(file: &Path) -> Result<(String, Box<dyn ReadAt>), Failure> {
+    let opened = File::open(file).map_err(|error| Failure::file(file, &error))?;
+    Ok((file.display().to_string(), Box::new(opened)))
 }
 
 /// Where the tensors of a file are.

@@ -170,7 +170,7 @@ fn places(file: &Path, config: Option<&Path>) -> Result<Places, Failure> {
 }
 
 /// The files of a folder, and where the layers are in them.
-fn places_in(folder: &Path, config: &Config) -> Result<(Vec<PathBuf>, Places), Failure> {
+pub fn places_in(folder: &Path, config: &Config) -> Result<(Vec<PathBuf>, Places), Failure> {
     let [single, index] =
         ["model.safetensors", "model.safetensors.index.json"].map(|name| folder.join(name));
     if single.exists() || !index.exists() {

@@ -163,6 +163,19 @@ fn wrong_input_is_refused_in_one_line() {
             format!("{gemv} --device ddr4-3200"),
             "--device ddr4-3200: no such file, and no device of lpddr5x-8533-pim, lpddr5x-9600-pim",
         ),
+        (
+            format!("{gemv} --cma 1K"),
+            "--cma: matrix of 16 x 4: 131072 bytes of contiguous memory that is not cacheable, expected at most 1024",
+        ),
+        (format!("{gemv} --cma 1"), "--cma"),
+        (
+            format!("{gemv} --cma 1G --attribute cacheable"),
+            "--cma: it goes with --attribute non-cacheable",
+        ),
+        (
+            "run lp5 decode --tokens 2 --cma 1M".to_owned(),
+            "--cma: weights: 3276800 bytes of contiguous memory that is not cacheable, expected at most 1048576",
+        ),
         ("run lp5 gemv --rows 0 --cols 4".to_owned(), "matrix of 0 x 4: expected 1 to"),
         ("run lp5 gemv --rows 1 --cols 4194049".to_owned(), "it takes 65533 rows of each bank"),
         ("run lp5 gemv --rows 2147483648 --cols 2147483648".to_owned(), "rows of each bank"),

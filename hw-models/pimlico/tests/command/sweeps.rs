@@ -172,7 +172,38 @@ fn pim_sherpas_figures_are_beside_ours() {
         ["llama-3.2-1b: DDB saves, %", "llama-3.2-3b: OWR saves, %", "llama-3.2-3b: DDB saves, %"];
     assert_eq!(outside, expected.map(Some));
     assert_eq!(study("ttft --contention 1.4")["figures"][2]["holds"], false);
+    let roomy = study("capacity --cma 8G");
+    assert_eq!(roomy["tables"], capacity["tables"]);
+    let message = refused("sweep sherpa --study capacity --cma 1G");
+    let small = "--cma: llama-3.2-1b: 2550272000 bytes of contiguous memory that is not cacheable, expected at most \
+                 1073741824";
+    assert!(message.contains(small), "{message}");
+    refused("sweep sherpa --study ttft --cma 8G");
+    refused("sweep sherpa --study emulation --contention 2");
     refused("sweep sherpa --study capacity --contention 2");
     refused("sweep sherpa --study ttft --flop-per-byte 4");
     refused("sweep sherpa --study table-2 --flop-per-byte 0");
+}
+
+/// PIM-SHERPA's Table 4: both times are the engine's.
+#[test]
+fn requests_take_as_long_on_plain_lpddr5x() {
+    let plot = concat!(env!("CARGO_TARGET_TMPDIR"), "/emulation.svg");
+    let study = json(&format!("sweep sherpa --study emulation --json --plot {plot}"));
+    assert_eq!(study["violations"], 0);
+    let (rows, figures) = (&study["tables"][0]["rows"], &study["figures"]);
+    let (rows, figures) = (rows.as_array().expect("rows"), figures.as_array().expect("a list"));
+    assert_eq!((rows.len(), figures.len()), (8, 8));
+    for (row, figure) in rows.iter().zip(figures) {
+        assert_eq!(figure["holds"], true, "{figure}");
+        let [inputs, macs, pim, plain] =
+            [1, 3, 4, 5].map(|column| row[column].as_f64().expect("a number"));
+        let outputs = row[0].as_f64().expect("a number");
+        // A MAC is 16 rows of a column in 64 banks, in every tCCD_L of 4 tCK.
+        assert_eq!(macs, outputs * inputs / 1024.0);
+        assert!(pim > 4.0 * macs && pim < 6.0 * macs, "{row}");
+        assert!((plain / pim - 1.0).abs() < 0.04, "{row}");
+    }
+    let picture = std::fs::read_to_string(plot).expect("a picture");
+    assert!(picture.contains("<svg"));
 }

@@ -78,6 +78,7 @@ impl L3CopyJob {
             matrices: self.matrices.clone(),
             bytes,
             order: self.order.name(),
+            target: None,
             host: None,
             peak_gb_per_s,
             reads: self.told(&cost, bytes),

@@ -11,8 +11,8 @@ use crate::task::Progress;
 use pimlico_device::Device;
 use pimlico_device::lp5::layout::LANES;
 use pimlico_device::lp5::{
-    AddressField, BurstPlace, BusUse, Lp5Device, Lp5Layout, Lp5LayoutError, Lp5Options, Lp5Spec,
-    Request, Vector,
+    AddressField, BurstPlace, BusUse, HostOrder, Lp5Device, Lp5Layout, Lp5LayoutError, Lp5Options,
+    Lp5Spec, Request, Vector,
 };
 use pimlico_host::lp5::Lp5Matrix;
 use pimlico_host::lp5_copy::{CopyCounts, CopyHost, CopyOptions, Stores};
@@ -62,6 +62,7 @@ fn of_both(a: BusUse, b: BusUse) -> BusUse {
         write_tck: a.write_tck + b.write_tck,
         turnaround_tck: a.turnaround_tck + b.turnaround_tck,
         refresh_tck: a.refresh_tck + b.refresh_tck,
+        host_tck: a.host_tck + b.host_tck,
         other_tck: a.other_tck + b.other_tck,
     }
 }
@@ -106,7 +107,7 @@ impl Lp5CopyJob {
             progress(done, bytes);
         }
         let (pin_violations, first_violations) = told(&findings);
-        let CopyOptions { order, stores, threads, loads, fills, .. } = self.copy;
+        let CopyOptions { order, target, stores, threads, loads, fills, .. } = self.copy;
         Ok(CopyReport {
             system: "lp5",
             dram: self.spec.name.clone(),
@@ -116,6 +117,7 @@ impl Lp5CopyJob {
             matrices: self.matrices.clone(),
             bytes,
             order: order.name(),
+            target: Some(target.name()),
             host: Some(HostThreads { stores: stores.name(), threads, loads, fills }),
             peak_gb_per_s: self.spec.bus_gb_per_s(),
             reads: self.told(&reads, bytes),
@@ -134,6 +136,9 @@ impl Lp5CopyJob {
         let CopiedMatrix { rows, columns, .. } = *matrix;
         if !map.has_rows_on_top() {
             return Err(CopyError::Map(map.to_string()).into());
+        }
+        if self.copy.stores == Stores::NonTemporal && self.copy.target == HostOrder::RowMajor {
+            return Err(CopyError::Target.into());
         }
         if self.copy.stores == Stores::NonTemporal && !rows.is_multiple_of(LANES as u64) {
             return Err(CopyError::Rows { name: matrix.name.clone(), rows }.into());
@@ -170,6 +175,7 @@ impl Lp5CopyJob {
                 writes: of_bursts(writes),
                 refresh: of_time(lines.refresh_tck),
                 turnarounds: of_time(lines.turnaround_tck),
+                host: of_time(lines.host_tck),
                 other: of_time(lines.other_tck),
             },
         }
@@ -226,12 +232,16 @@ impl<'a> InBanks<'a> {
             })
         });
         let addresses = CopyAddresses::new(&self.job.spec.address_map, first);
-        let elements = self.elements;
+        let (elements, target) = (self.elements, self.job.copy.target);
         let (mut equal, mut differing) = (0, 0);
         let read = |channel: usize, place: BurstPlace, data: &Vector| {
             let begin = addresses.byte(channel, place) / 2;
             for (number, bits) in (begin..rows * columns).zip(data) {
-                let is_equal = *bits == elements.at(number % rows, number / rows);
+                let (row, column) = match target {
+                    HostOrder::ColumnMajor => (number % rows, number / rows),
+                    HostOrder::RowMajor => (number / columns, number % columns),
+                };
+                let is_equal = *bits == elements.at(row, column);
                 *(if is_equal { &mut equal } else { &mut differing }) += 1;
             }
         };

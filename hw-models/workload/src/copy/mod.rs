@@ -55,7 +55,9 @@ pub struct BusShares {
     pub refresh: f64,
     /// From data of one direction to the other's.
     pub turnarounds: f64,
-    /// Rows that are opened, and waiting for the host.
+    /// Nothing is asked of a channel: other channels work, or threads wait. Of lp5.
+    pub host: f64,
+    /// Rows that are opened; of l3, waiting for the host too.
     pub other: f64,
 }
 
@@ -101,6 +103,9 @@ pub struct CopyReport {
     pub bytes: u64,
     /// In which order bursts are read: `row-buffer` or `bank-major`.
     pub order: &'static str,
+    /// In which order the copy has the elements, on LPDDR5X-PIM: `column-major` or `row-major`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<&'static str>,
     /// The host's threads, on LPDDR5X-PIM.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<HostThreads>,

@@ -3,7 +3,8 @@
 
 use super::Findings;
 use super::pins::{Violation, pin, rules};
-use pimlico_device::lp5::Lp5Device;
+use pimlico_device::lp5::address::RESERVED_ROWS;
+use pimlico_device::lp5::{Lp5Device, Lp5Options};
 use pimlico_device::{BusDriver, Config, Device, PinWatch};
 use pimlico_dpa::types::Pins;
 use pimlico_golden::pins::{Driver, Rules};
@@ -27,9 +28,9 @@ struct Log {
 impl Lp5PinLog {
     /// Watches the channels of a device that has just been reset.
     pub fn of(device: &mut Lp5Device) -> Vec<Self> {
-        let (channels, refresh) = (device.channels(), device.options().refresh);
+        let (channels, options) = (device.channels(), device.options());
         let log = |channel| {
-            let log = Self::new(device.config(), refresh);
+            let log = Self::new(device.config(), options);
             device.watch_channel(channel, Box::new(log.clone()));
             log
         };
@@ -37,10 +38,15 @@ impl Lp5PinLog {
     }
 
     /// There are no registers with rules of their own: what is written to blocks is held to the rules of a WR. Where refresh is off, no REF is missed.
-    fn new(config: &Config, refresh: bool) -> Self {
+    /// Plain banks reserve no rows: those that change the mode lie behind their last.
+    fn new(config: &Config, options: Lp5Options) -> Self {
         let rules = rules(config);
-        let t_refi = rules.t_refi.filter(|_| refresh);
-        let checker = Lp5Checker::new(Rules { t_refi, ..rules }, config.organisation.rows);
+        let t_refi = rules.t_refi.filter(|_| options.refresh);
+        let (rows, t_rcd_mac) = match options.plain {
+            true => (config.organisation.rows + RESERVED_ROWS as usize, rules.t_rcd),
+            false => (config.organisation.rows, rules.t_rcd_mac),
+        };
+        let checker = Lp5Checker::new(Rules { t_refi, t_rcd_mac, ..rules }, rows);
         Self(Rc::new(RefCell::new(Log { checker, count: 0, first: Vec::new() })))
     }
 

@@ -23,7 +23,7 @@ use pimlico_device::lp5::layout::LANES;
 use pimlico_device::lp5::{AddressMap, BurstPlace, Lp5Device, Request, Vector};
 use pimlico_device::mapping::Place;
 use pimlico_device::{Device, Statistics};
-use pimlico_host::attribute::{Attribute, MemoryPath};
+use pimlico_host::attribute::{Attribute, MemoryPath, NoContiguous};
 use pimlico_host::cache::{Cache, CacheShape};
 use pimlico_host::lp5::Lp5Matrix;
 use pimlico_host::lp5_image::ImagePlan;
@@ -43,6 +43,8 @@ pub struct Lp5Host {
     pub attribute: Attribute,
     /// Whether its cache brings the line behind one that missed.
     pub prefetches: bool,
+    /// Bytes of contiguous memory for weights that are not cacheable, if they are limited.
+    pub contiguous: Option<u64>,
     /// tCK of a fence beside its wait for data.
     pub fence_tck: u64,
 }
@@ -78,6 +80,7 @@ impl<'a> OnLp5<'a> {
             }
         }
         place(&mut plan, weights.lm_head(), &Kind::LmHead.rows(shape))?;
+        NoContiguous::check("weights", plan.bytes(), host.contiguous)?;
         let caches = HostCaches::new(map, plan.rows(), shape, tokens)?;
         let matrices = plan.matrices().iter();
         let mut matrices =

@@ -6,7 +6,9 @@
 //! * [`weights`]: a model's matrices in groups, and the memory that each policy takes.
 //! * [`prefill`]: the time to the first token.
 //! * [`token`]: the time of each token behind it.
+//! * [`emulation`]: a product's requests on banks with PIM blocks and on plain ones, both simulated.
 
+pub mod emulation;
 pub mod phone;
 pub mod prefill;
 pub mod token;

@@ -22,7 +22,7 @@ use pimlico_device::lp5::{
     BlockCounts, BlockElements, Lp5Device, Lp5Layout, Lp5Options, Lp5Spec, Vector,
 };
 use pimlico_device::{Config, Device, Normalise, Statistics};
-use pimlico_host::attribute::{Attribute, MemoryPath};
+use pimlico_host::attribute::{Attribute, MemoryPath, NoContiguous};
 use pimlico_host::cache::{Cache, CacheShape};
 use pimlico_host::lp5::Lp5Matrix;
 use pimlico_host::lp5_path::product_by;
@@ -50,6 +50,8 @@ pub struct Lp5Memory {
     pub attribute: Attribute,
     /// Whether its cache brings the line behind one that missed.
     pub prefetches: bool,
+    /// Bytes of contiguous memory for weights that are not cacheable, if they are limited.
+    pub contiguous: Option<u64>,
 }
 
 /// Outputs of a product, what it cost, and what arrived in each channel.
@@ -69,7 +71,8 @@ impl Lp5 {
     /// The same of a device of `spec` that has just been reset, whoever executes it.
     pub fn of(mut device: Lp5Device, spec: Lp5Spec, fence_ns: u64) -> Self {
         let pins = Lp5PinLog::of(&mut device);
-        let memory = Lp5Memory { attribute: Attribute::NonCacheable, prefetches: true };
+        let memory =
+            Lp5Memory { attribute: Attribute::NonCacheable, prefetches: true, contiguous: None };
         let notes = Vec::new();
         Self { spec, device, pins, fence_ns, threads: 1, memory, last: None, notes }
     }
@@ -277,7 +280,13 @@ impl System for Lp5 {
     }
 
     fn check(&self, plan: &TaskPlan) -> Result<(), WorkloadError> {
-        plan.tasks.iter().try_for_each(|task| self.layout(task).map(|_| ()))
+        plan.tasks.iter().try_for_each(|task| {
+            let layout = self.layout(task)?;
+            let (rows, columns) = layout.shape();
+            let what = format!("matrix of {rows} x {columns}");
+            let bytes = layout.bank_rows() * layout.map().row_bytes();
+            Ok(NoContiguous::check(&what, bytes, self.memory.contiguous)?)
+        })
     }
 
     fn memory(&self, plan: &TaskPlan) -> Result<u128, WorkloadError> {
@@ -324,9 +333,9 @@ impl System for Lp5 {
         &'a mut self,
         resident: Resident<'a>,
     ) -> Result<Box<dyn Machine + 'a>, WorkloadError> {
-        let Lp5Memory { attribute, prefetches } = self.memory;
+        let Lp5Memory { attribute, prefetches, contiguous } = self.memory;
         let fence_tck = Lp5Matrix::tck_of_ns(&self.device, self.fence_ns);
-        let host = Lp5Host { attribute, prefetches, fence_tck };
+        let host = Lp5Host { attribute, prefetches, contiguous, fence_tck };
         let map = self.spec.map()?;
         Ok(Box::new(OnLp5::new(&mut self.device, &self.pins, &map, host, resident)?))
     }

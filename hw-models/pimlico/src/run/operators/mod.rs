@@ -296,6 +296,7 @@ mod tests {
             "run lp5 decode --tokens 3 --prompt a --elements binary16",
             "run lp5 gemv --rows 9 --cols 9",
             "run lp5 gemv --rows 9 --cols 9 --elements binary16 --sums binary32 --fence-ns 150",
+            "run lp5 gemv --rows 9 --cols 9 --cma 20M",
         ] {
             let again = |line: &str| {
                 let RunCommand { arguments, operator } = parsed(line);

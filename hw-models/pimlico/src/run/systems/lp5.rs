@@ -8,7 +8,7 @@ use crate::run::arguments::{RunArguments, flags};
 use crate::run::backend::prepare_all;
 use crate::run::groups::Common;
 use crate::run::{Job, ended};
-use crate::values::Switch;
+use crate::values::{Switch, size};
 use clap::{Args, ValueEnum};
 use pimlico_backends::lp5;
 use pimlico_device::gemv::IoBuffers;
@@ -49,6 +49,10 @@ pub(super) struct Lp5 {
     /// Whether the host's cache brings the line behind one that missed
     #[arg(long, value_enum, default_value_t = Switch::On)]
     prefetch: Switch,
+    /// Contiguous memory for weights that are not cacheable, as 1G: K, M and G are powers of 1024. Weights that do not fit are
+    /// refused [default: all of the device's]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    cma: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -92,7 +96,7 @@ impl Face for Lp5 {
     }
 
     fn words(&self, _: &RunArguments) -> String {
-        let Self { elements, sums, fence_ns, attribute, prefetch } = self;
+        let Self { elements, sums, fence_ns, attribute, prefetch, cma } = self;
         let cached = (*attribute == OfMemory::Cacheable).then_some(());
         let name = |value: clap::builder::PossibleValue| value.get_name().to_owned();
         flags([
@@ -101,6 +105,7 @@ impl Face for Lp5 {
             ("fence-ns", Some(fence_ns.to_string())),
             ("attribute", cached.and(attribute.to_possible_value()).map(name)),
             ("prefetch", cached.and(prefetch.to_possible_value()).map(name)),
+            ("cma", cma.map(|bytes| format!("{}K", bytes >> 10))),
         ])
     }
 
@@ -109,15 +114,20 @@ impl Face for Lp5 {
             let message = "--faw-banks: not with `run lp5`, where an ACT opens all banks";
             return Err(Failure::Input(message.to_owned()));
         }
+        if self.cma.is_some() && self.attribute == OfMemory::Cacheable {
+            let message = "--cma: it goes with --attribute non-cacheable";
+            return Err(Failure::Input(message.to_owned()));
+        }
         let spec = spec(arguments.device.as_deref().unwrap_or(DEVICE))?;
         let refresh = arguments.refresh == Switch::On;
-        let options = Lp5Options { formats: self.formats(arguments.op)?, refresh };
+        let options = Lp5Options { formats: self.formats(arguments.op)?, refresh, plain: false };
         let memory = Lp5Memory {
             attribute: match self.attribute {
                 OfMemory::NonCacheable => Attribute::NonCacheable,
                 OfMemory::Cacheable => Attribute::Cacheable,
             },
             prefetches: self.prefetch == Switch::On,
+            contiguous: self.cma,
         };
         let backend = arguments.backend;
         prepare_all(backend, || Ok(lp5::units(options)))?;

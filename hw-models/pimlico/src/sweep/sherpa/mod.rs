@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico sweep sherpa`: PIM-SHERPA's tables and figures beside ours.
 
+mod emulation;
 mod tables;
 
 use super::serving::{page, picture};
@@ -8,6 +9,7 @@ use crate::failure::Failure;
 use crate::files;
 use crate::output::{self, FormatArguments};
 use crate::schema::Kind;
+use crate::values::size;
 use clap::{Args, ValueEnum};
 use pimlico_device::lp5::{AddressMap, Lp5Spec};
 use pimlico_workload::sherpa::phone::Phone;
@@ -20,6 +22,8 @@ Examples:
   pimlico sweep sherpa --study table-2
   pimlico sweep sherpa --study table-2 --flop-per-byte 207
   pimlico sweep sherpa --study capacity
+  pimlico sweep sherpa --study capacity --cma 8G
+  pimlico sweep sherpa --study emulation --json
   pimlico sweep sherpa --study speedup --contention 1.4 --plot speedup.svg")]
 pub struct SherpaArguments {
     /// The study
@@ -31,6 +35,9 @@ pub struct SherpaArguments {
     /// How many times as long GEMM takes while weights are copied beside it, of ttft, speedup and limited [default: 1]
     #[arg(long, value_name = "FACTOR", value_parser = ratio)]
     contention: Option<f64>,
+    /// Contiguous memory that is not cacheable, for the weights of capacity: a model that does not fit is refused
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    cma: Option<u64>,
     /// Write a picture of the figures beside the paper's
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
@@ -51,6 +58,8 @@ enum SherpaStudy {
     Speedup,
     /// Figure 13: time to the first token where memory holds the weights once
     Limited,
+    /// Table 4: the requests of a matrix times a vector on plain LPDDR5X beside PIM's, both simulated
+    Emulation,
 }
 
 /// A factor of 1 or more.
@@ -69,21 +78,24 @@ struct Lab {
 
 /// Runs the command.
 pub fn run(arguments: &SherpaArguments) -> Result<(), Failure> {
-    let SherpaArguments { study, flop_per_byte, contention, plot, format } = arguments;
+    let SherpaArguments { study, flop_per_byte, contention, cma, plot, format } = arguments;
     let refuse = |flag: &str, is_given: bool| match is_given {
         true => Err(Failure::Input(format!("--{flag}: it does nothing in this study"))),
         false => Ok(()),
     };
-    let has_times = !matches!(study, SherpaStudy::Two | SherpaStudy::Capacity);
+    let has_times =
+        matches!(study, SherpaStudy::Ttft | SherpaStudy::Speedup | SherpaStudy::Limited);
     refuse("flop-per-byte", flop_per_byte.is_some() && *study != SherpaStudy::Two)?;
     refuse("contention", contention.is_some() && !has_times)?;
+    refuse("cma", cma.is_some() && *study != SherpaStudy::Capacity)?;
     let plot = plot.as_deref().map(files::Output::beside_report).transpose()?;
     let spec = Lp5Spec::built_in("lpddr5x-8533-pim").expect("a built-in device");
     let map = spec.map().map_err(|error| Failure::Input(error.to_string()))?;
     let lab = Lab { phone: Phone::galaxy_s24(), spec, map, contention: contention.unwrap_or(1.0) };
     let found = match study {
         SherpaStudy::Two => lab.two(flop_per_byte.unwrap_or(lab.phone.flop_per_byte)),
-        SherpaStudy::Capacity => lab.capacity()?,
+        SherpaStudy::Capacity => lab.capacity(*cma)?,
+        SherpaStudy::Emulation => lab.emulation()?,
         SherpaStudy::Ttft => lab.ttft(),
         SherpaStudy::Speedup => lab.speedup()?,
         SherpaStudy::Limited => lab.limited(),
@@ -95,5 +107,9 @@ pub fn run(arguments: &SherpaArguments) -> Result<(), Failure> {
         }
         picture::write(output, &found)?;
     }
-    output::report(*format, (Kind::SweepSherpa, &found), &page(&found))
+    output::report(*format, (Kind::SweepSherpa, &found), &page(&found))?;
+    match found.violations {
+        0 => Ok(()),
+        count => Err(Failure::Check(format!("{count} violations at the DRAM's pins"))),
+    }
 }

@@ -4,6 +4,7 @@
 use super::Lab;
 use crate::failure::Failure;
 use pimlico_device::lp5::Lp5LayoutError;
+use pimlico_host::attribute::NoContiguous;
 use pimlico_serving::studies::{Cell, Figure, Study, StudyTable, number, whole};
 use pimlico_workload::sherpa::prefill::{Policy, Prefill, TableRow};
 use pimlico_workload::sherpa::token;
@@ -92,7 +93,7 @@ impl Lab {
     }
 
     /// Figure 9.
-    pub fn capacity(&self) -> Result<Study, Failure> {
+    pub fn capacity(&self, cma: Option<u64>) -> Result<Study, Failure> {
         let (mut rows, mut figures) = (Vec::new(), Vec::new());
         let printed_savings = [
             (SMALL, 2.47, 2, [Some(49.2), Some(48.5), Some(47.8)]),
@@ -102,6 +103,8 @@ impl Lab {
             let weights = weights(model);
             let padding = weights.padding(&self.map).map_err(failure)?;
             let capacity = weights.capacity(&self.map).map_err(failure)?;
+            NoContiguous::check(model, capacity.facil, cma)
+                .map_err(|error| Failure::Input(format!("--cma: {error}")))?;
             let what = format!("{model}: weights, GB");
             figures.push(printed(&what, gb, digits, weights.bytes() as f64 / 1e9, "no cause"));
             let policies = [
