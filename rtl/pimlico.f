@@ -107,6 +107,10 @@ rtl/channel/aim_array_port.sv
 rtl/channel/aim_bus_port.sv
 rtl/channel/aim_pus.sv
 rtl/channel/aim_channel.sv
+rtl/npu/systolic_cell.sv
+rtl/npu/systolic_array.sv
+rtl/npu/vector_lane.sv
+rtl/npu/vector_unit.sv
 
 // in a module
 rtl/module/dispatcher_pkg.sv
@@ -178,6 +182,8 @@ rtl/channel/latency_estimator_checks.sv
 rtl/channel/mem_scheduler_checks.sv
 rtl/channel/pim_queue_checks.sv
 rtl/channel/aim_channel_checks.sv
+rtl/npu/systolic_array_checks.sv
+rtl/npu/vector_unit_checks.sv
 rtl/module/dispatcher_checks.sv
 rtl/module/host_port_checks.sv
 rtl/module/aim_hub_checks.sv

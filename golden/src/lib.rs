@@ -47,6 +47,8 @@
 //! | [`lp5_time`] | how long does a matrix times a vector take there, command by command? |
 //! | [`prefill`] | when does a prefill end whose weights are copied before they are used? |
 //! | [`group_copies`] | and are they copied beside the products that they may be copied beside? |
+//! | [`systolic`] | what is a matrix times activations, summed up row by row in a systolic array? |
+//! | [`npu_vector`] | what may an operation of a vector unit result in, GELU among them? |
 //! | [`neupims`] | what does NeuPIMs' scheduler decide, and how long is its timeline? |
 //! | [`timeline`] | does a simulated schedule of a serving system hold together? |
 //!
@@ -82,6 +84,7 @@ pub mod lp5_time;
 pub mod mem_order;
 pub mod native;
 pub mod neupims;
+pub mod npu_vector;
 pub mod pim_order;
 pub mod pin_codes;
 pub mod pingpong;
@@ -99,6 +102,7 @@ pub mod schedule;
 pub mod sequencer;
 pub mod softfloat;
 pub mod softmax;
+pub mod systolic;
 pub mod timeline;
 pub mod unary;
 mod vectors;

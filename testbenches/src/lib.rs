@@ -13,6 +13,7 @@
 //! | [`cosim`] | long random runs, shrunk and written down when they fail |
 //! | [`module`] | benches of what is on a module |
 //! | [`channel`] | benches of what is in a channel of an AiM |
+//! | [`npu`] | benches of what is in an NPU |
 //! | [`rank`] | benches of what is in the rank PU |
 //! | [`bank`] | benches of what is at a bank |
 //! | [`arith`] | benches of the arithmetic units |
@@ -61,6 +62,8 @@ mod judge;
 mod lockstep;
 #[cfg(feature = "benches")]
 pub mod module;
+#[cfg(feature = "benches")]
+pub mod npu;
 #[cfg(feature = "benches")]
 mod random;
 #[cfg(feature = "benches")]

@@ -26,6 +26,8 @@ const GEAR: &str = "expected 1, 2 or 4";
 const CHANNELS: &str = "expected a power of two, 1 to 32";
 const ROWS: &str = "expected a power of two, 4 to 32, and 0 or 1";
 const BANK_ROWS: &str = "expected a multiple of 16, up to 65536";
+const SIDES: &str = "expected powers of two, 2 to 128";
+const LANES: &str = "expected a power of two, 4 to 128";
 const PLACES: &str = "expected a power of two, 8 to 131072";
 
 const REFUSED: &[Refused] = &[
@@ -126,6 +128,19 @@ const REFUSED: &[Refused] = &[
     ("pim_block", "SUM_MAN_BITS=10", "expected formats: 8, 7, sums 8, 10"),
     ("pim_mode", "ROWS=40", BANK_ROWS),
     ("pim_mode", "ROWS=65552", BANK_ROWS),
+    ("systolic_cell", "COLUMN=8", "expected a column of so many bits"),
+    ("systolic_cell", "COLUMN_BITS=0", "expected a column of so many bits"),
+    ("systolic_cell", "EXP_BITS=6", SHORT_FORMAT),
+    ("systolic_cell", "MAN_BITS=23 EXP_BITS=8", SHORT_FORMAT),
+    ("systolic_array", "ROWS=12", SIDES),
+    ("systolic_array", "COLS=256", SIDES),
+    ("systolic_array", "EXP_BITS=6", SHORT_FORMAT),
+    ("systolic_array", "MAN_BITS=23 EXP_BITS=8", SHORT_FORMAT),
+    ("vector_lane", "EXP_BITS=6", SHORT_FORMAT),
+    ("vector_lane", "MAN_BITS=23 EXP_BITS=8", SHORT_FORMAT),
+    ("vector_unit", "LANES=2", LANES),
+    ("vector_unit", "EXP_BITS=6", SHORT_FORMAT),
+    ("vector_unit", "MAN_BITS=23 EXP_BITS=8", SHORT_FORMAT),
     ("gemv_sequencer", "K_MAX=33", "expected 2 to 32"),
     ("latency_estimator", "FILL=0", "expected 1 to 32"),
     ("mem_queue", "DEPTH=1", TWO),
@@ -271,7 +286,7 @@ fn elaborate((module, parameters, _): Refused) -> String {
         ])
         // Only what the module uses is read.
         .args(
-            ["prim", "arith", "bank", "rank", "channel", "module"]
+            ["prim", "arith", "bank", "rank", "channel", "npu", "module"]
                 .map(|room| format!("+incdir+{room}")),
         )
         .args(["--top-module", module, &format!("{module}.sv")])

@@ -70,6 +70,12 @@ pub mod meridian {
     pub const PUS_PERCENT: f64 = 5.07;
 }
 
+/// Figures of NeuPIMs, section 8.2.
+pub mod neupims {
+    /// What a second row buffer in each bank adds to the DRAM's area, in percent: CACTI 7.0 at 22 nm.
+    pub const ROW_BUFFERS_PERCENT: f64 = 3.11;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -84,6 +84,7 @@ kinds! {
     EstimateTrade "estimate-trade",
     EstimateTradeBankPu "estimate-trade-bank-pu",
     EstimateTradeGear "estimate-trade-gear",
+    EstimateTradeRowBuffers "estimate-trade-row-buffers",
     Cosim "cosim",
     CosimOperands "cosim-operands",
 }

@@ -108,7 +108,7 @@ fn the_help_of_every_command_with_units_lists_them() {
             units.contains(": activation_window, adder_unit, aim_channel, "),
             "{command}: {units}"
         );
-        assert!(units.ends_with(" tree_pu, weight_path"), "{command}: {units}");
+        assert!(units.ends_with(" tree_pu, vector_unit, weight_path"), "{command}: {units}");
     }
 }
 

@@ -3,7 +3,8 @@
 //!
 //! A unit stands in the same place and under the same name here, in `rtl/` and in `testbenches/`:
 //! [`arith`] for arithmetic, [`bank`] for what is at a bank, [`rank`] for what is in the rank PU,
-//! [`channel`] for a channel of an AiM or of NeuPIMs, [`module`] for what is above ranks and channels.
+//! [`channel`] for a channel of an AiM or of NeuPIMs, [`npu`] for the NPU beside NeuPIMs' channels, [`module`] for what is above
+//! ranks and channels.
 //!
 //! The contract of a unit (what it does, cycle by cycle, and why) is a Markdown file beside its
 //! RTL, which the documentation of its model includes.
@@ -44,6 +45,7 @@ pub mod bank;
 pub mod channel;
 pub mod gear;
 pub mod module;
+pub mod npu;
 mod prim;
 pub mod rank;
 
@@ -224,6 +226,29 @@ macro_rules! for_each_unit {
         $each!($crate::channel::ChannelController<8, 8>);
         $each!($crate::channel::AimChannel<true>);
         $each!($crate::channel::AimChannel<false>);
+        $each!($crate::npu::SystolicArray<
+            $crate::arith::Binary16,
+            $crate::bank::Eight,
+            $crate::bank::Eight,
+        >);
+        $each!($crate::npu::SystolicArray<
+            $crate::arith::Binary16,
+            $crate::bank::Four,
+            $crate::bank::Four,
+        >);
+        $each!($crate::npu::SystolicArray<
+            $crate::arith::Binary16,
+            $crate::bank::Four,
+            $crate::bank::Eight,
+        >);
+        $each!($crate::npu::SystolicArray<
+            $crate::arith::Bfloat16,
+            $crate::bank::Four,
+            $crate::bank::Four,
+        >);
+        $each!($crate::npu::VectorUnit<$crate::arith::Binary16, $crate::bank::Eight>);
+        $each!($crate::npu::VectorUnit<$crate::arith::Binary16, $crate::bank::Four>);
+        $each!($crate::npu::VectorUnit<$crate::arith::Bfloat16, $crate::bank::Eight>);
         $each!($crate::module::AimHub<true>);
         $each!($crate::module::AimHub<false>);
         $each!($crate::module::Dispatcher);

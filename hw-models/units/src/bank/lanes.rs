@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! How many multipliers a bank PU has, as a type.
+//! How many multipliers a unit has side by side, as a type.
 
 use pimlico_ports::Signal;
 use std::fmt::Debug;
@@ -19,6 +19,10 @@ pub trait Lanes: Copy + Debug + Default + PartialEq + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Four;
 
+/// Eight: an array or a vector unit of an NPU, as it is built.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Eight;
+
 /// Sixteen: an AiM's PU.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sixteen;
@@ -26,6 +30,11 @@ pub struct Sixteen;
 impl Lanes for Four {
     const COUNT: usize = 4;
     type Of<T: Signal> = [T; 4];
+}
+
+impl Lanes for Eight {
+    const COUNT: usize = 8;
+    type Of<T: Signal> = [T; 8];
 }
 
 impl Lanes for Sixteen {

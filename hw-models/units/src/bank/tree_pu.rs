@@ -42,7 +42,7 @@ const ADD_STAGES: usize = 2;
 /// Levels of the tree that adds up the partial sums.
 const DEPTH: usize = 2;
 /// Partial sums of a sum: beat `n` is added to number `n` modulo so many.
-pub(super) const PARTIALS: usize = 1 << DEPTH;
+pub(crate) const PARTIALS: usize = 1 << DEPTH;
 /// Cycles from a beat with `last_i` to its result.
 pub(super) const LATENCY: usize =
     MUL_STAGES + 1 + (Sixteen::LEVELS + 1 + DEPTH) * (ADD_STAGES + 1) + 2;
@@ -65,7 +65,7 @@ pub struct TreePu<F: Format> {
 
 /// Which partial sum the next beat is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Beats {
+pub(crate) struct Beats {
     index: usize,
     /// All partial sums have a beat.
     wraps: bool,
@@ -74,7 +74,7 @@ pub(super) struct Beats {
 impl Beats {
     /// A beat comes, the first of its sum or not. Returns the partial sum that it is for, and whether it
     /// begins it.
-    pub(super) fn next(&mut self, first: bool) -> (usize, bool) {
+    pub(crate) fn next(&mut self, first: bool) -> (usize, bool) {
         if first {
             *self = Self::default();
         }
@@ -85,7 +85,7 @@ impl Beats {
     }
 
     /// How many partial sums have a beat.
-    pub(super) fn partials(&self) -> usize {
+    pub(crate) fn partials(&self) -> usize {
         if self.wraps { PARTIALS } else { self.index }
     }
 }
@@ -176,7 +176,7 @@ impl<F: Format> Model for TreePu<F> {
 }
 
 /// The sum of numbers, neighbour by neighbour.
-fn tree<F: Format>(numbers: &mut [Fp<F>]) -> Fp<F> {
+pub(crate) fn tree<F: Format>(numbers: &mut [Fp<F>]) -> Fp<F> {
     let mut count = numbers.len();
     while count > 1 {
         count /= 2;

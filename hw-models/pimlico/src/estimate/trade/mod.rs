@@ -7,6 +7,7 @@ mod choices;
 mod gear;
 mod pipeline;
 mod plot;
+mod row_buffers;
 
 use super::flow::{Flow, FlowArguments};
 use super::picture::PlotArgument;
@@ -55,6 +56,9 @@ enum Choice {
         after_help = "Example:\n  pimlico estimate trade bank-pu --context 1024 --plot bank-pu.svg"
     )]
     BankPu(Options),
+    /// One or two row buffers in a bank of NeuPIMs: gates and latches, beside the paper's area
+    #[command(after_help = "Example:\n  pimlico estimate trade row-buffers --json")]
+    RowBuffers(row_buffers::RowBufferOptions),
 }
 
 /// Arguments of each choice.
@@ -186,6 +190,7 @@ pub fn run(arguments: &TradeArguments) -> Result<(), Failure> {
         Choice::Pipeline(options) => ("pipeline", options, pipeline::pipeline),
         Choice::Gear(options) => return gear::run(options),
         Choice::BankPu(options) => return bank_pu::run(options),
+        Choice::RowBuffers(options) => return row_buffers::run(options),
     };
     options.check()?;
     let flow = options.flow.flow()?;
