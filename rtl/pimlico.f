@@ -101,6 +101,9 @@ rtl/channel/channel_gates.sv
 rtl/channel/channel_pim.sv
 rtl/channel/channel_mem.sv
 rtl/channel/channel_controller.sv
+rtl/channel/global_buffer.sv
+rtl/channel/pim_bank.sv
+rtl/channel/pim_channel.sv
 rtl/channel/aim_modes.sv
 rtl/channel/aim_sums.sv
 rtl/channel/aim_array_port.sv
@@ -181,6 +184,7 @@ rtl/channel/gemv_sequencer_checks.sv
 rtl/channel/latency_estimator_checks.sv
 rtl/channel/mem_scheduler_checks.sv
 rtl/channel/pim_queue_checks.sv
+rtl/channel/pim_channel_checks.sv
 rtl/channel/aim_channel_checks.sv
 rtl/npu/systolic_array_checks.sv
 rtl/npu/vector_unit_checks.sv

@@ -14,7 +14,7 @@
 //! * GWRITE reads through MEM (S). The global buffer is one: a GWRITE waits for the dot products before it, and they for it.
 //! * Results take the data bus as reads of a third pseudo-rank would.
 //! * REF wants both buffers of all banks of its pseudo-rank closed (S). REFs of the pseudo-ranks fall due in turn; no operation of PIM reaches beyond
-//!   the tCK at which the next of either is due.
+//!   the tCK at which the next of either is due: no dot product, no GWRITE, and no PIM_ACTIVATION with its tRAS.
 //!
 //! Not known here: what the results are, whether there are any at RDRESULT, and that one sum's are read before the next ends.
 //!
@@ -303,6 +303,8 @@ impl DualChecker {
         if pin.is_of_pim() {
             let takes = match pin {
                 DualPin::Gwrite { .. } => self.rules.gwrite,
+                // Its row cannot be closed before.
+                DualPin::PimActivation { .. } => self.rules.t_ras,
                 pin => pin.dots() * self.rules.dot,
             };
             let due = (0..self.rules.ranks).filter_map(|rank| self.due(rank, 0)).min();

@@ -252,6 +252,10 @@ fn refreshes_fall_due_in_turn_and_pim_ends_before_them() {
     let mut mem = after(REFRESHED, &[(0, act(0))]);
     assert_eq!(mem.clone().command(1854, gwrite(0)), []);
     assert_eq!(mem.command(1855, gwrite(0))[0].rule, "PIM across a REF");
+    // A row that is opened cannot be closed within its tRAS.
+    assert_eq!(DualChecker::new(REFRESHED).command(1916, pim_act(4)), []);
+    let found = DualChecker::new(REFRESHED).command(1917, pim_act(4));
+    assert_eq!(found[0].rule, "PIM across a REF");
 
     assert_eq!(DualChecker::new(REFRESHED).finish(5850), []);
     let found = DualChecker::new(REFRESHED).finish(5851);

@@ -219,6 +219,14 @@ module channel_mem import channel_pkg::*; #(
     end
   end
 
+  // The burst of an RD or WR in the last cycle has the data bus in this one too.
+  logic moves_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) moves_q <= 1'b0;
+    else         moves_q <= column_taken;
+  end
+
   // Why no burst is moved.
   always_comb begin
     mem_lost_o = owed_i ? MemRefresh : mem_blocked ? MemReserved : MemRow;
@@ -231,7 +239,7 @@ module channel_mem import channel_pkg::*; #(
       if (opens_may)               mem_lost_o = slot_taken_i ? MemCommandBus : MemRow;
       else if (!acts[opens_bank])  mem_lost_o = MemWindow;
     end
-    if (mem_empty_o) mem_lost_o = MemNone;
+    if (mem_empty_o || moves_q) mem_lost_o = MemNone;
   end
 
 endmodule

@@ -54,7 +54,7 @@ pub trait Bench: Model {
 }
 
 /// Sequences of 1 to `length` cycles of inputs, which shrink to fewer cycles and simpler values.
-fn cycles<B: Bundle>(length: usize) -> impl Strategy<Value = Vec<B>> {
+pub(crate) fn cycles<B: Bundle>(length: usize) -> impl Strategy<Value = Vec<B>> {
     vec(vec(ANY, B::DRAWS).prop_map(|entropy| B::draw(&entropy)), 1..=length)
 }
 

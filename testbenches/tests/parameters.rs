@@ -150,6 +150,13 @@ const REFUSED: &[Refused] = &[
     ("channel_mem", "WRITES=12", QUEUE),
     ("channel_controller", "READS=2", QUEUE),
     ("channel_controller", "WRITES=12", QUEUE),
+    ("pim_channel", "BANKS=2", "expected 4, 8, ..., 32"),
+    ("pim_channel", "BANKS=6", "expected 4, 8, ..., 32"),
+    ("pim_channel", "BANKS=36", "expected 4, 8, ..., 32"),
+    ("pim_channel", "SUM_EXP_BITS=6", SUMS),
+    ("pim_channel", "SUM_MAN_BITS=7 SUM_EXP_BITS=8", SUMS),
+    ("pim_bank", "SUM_EXP_BITS=6", SUMS),
+    ("pim_bank", "SUM_MAN_BITS=7 SUM_EXP_BITS=8", SUMS),
     ("adder_unit", "GEAR=3", GEAR),
     ("adder_unit", "EXP_BITS=6", "expected formats: 6, 10, sums 6, 10"),
     ("adder_unit", "MAN_BITS=11", "expected formats: 5, 11, sums 5, 11"),
@@ -269,7 +276,8 @@ const REFUSED: &[Refused] = &[
 
 /// Parameters of which every value of their type will do, or is refused without a check: an adder of no bits
 /// lacks the carry that it puts out.
-const ANY: &[(&str, &str)] = &[("pipe", "ENABLED"), ("pipe", "RESET"), ("ripple_adder", "WIDTH")];
+const ANY: &[(&str, &str)] =
+    &[("pipe", "ENABLED"), ("pipe", "RESET"), ("ripple_adder", "WIDTH"), ("pim_bank", "BANK")];
 
 /// What Verilator says about a module with these parameters.
 fn elaborate((module, parameters, _): Refused) -> String {

@@ -7,7 +7,7 @@ pub enum Backend {
     /// The engine: fast, and equal to the models in results, tCK and statistics.
     Fast,
     /// The cycle model of the module; of AiM channels a hub of two, for each group of them; of LPDDR5X-PIM those of mode and blocks
-    /// in each channel.
+    /// in each channel; of NeuPIMs those of a channel's units, or of the channel.
     Model,
     /// The RTL of the module, through Verilator.
     Rtl,

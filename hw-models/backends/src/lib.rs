@@ -11,6 +11,7 @@
 //! | [`l3`] | modules of L3's DIMM-PIM behind the pins of their channel |
 //! | [`aim`] | modules of AiM channels |
 //! | [`lp5`] | devices of LPDDR5X-PIM |
+//! | [`neupims`] | channels of NeuPIMs |
 //! | [`watch`] | the waveforms around a mismatch |
 //! | `instances` | instances of a unit on each back end |
 //! | [`error`] | why a device cannot be had |
@@ -35,6 +36,7 @@ pub mod error;
 mod instances;
 pub mod l3;
 pub mod lp5;
+pub mod neupims;
 #[cfg(feature = "rtl")]
 pub mod watch;
 

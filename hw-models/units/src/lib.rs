@@ -224,6 +224,7 @@ macro_rules! for_each_unit {
         $each!($crate::channel::PimQueue);
         $each!($crate::channel::ChannelController<32, 32>);
         $each!($crate::channel::ChannelController<8, 8>);
+        $each!($crate::channel::PimChannel);
         $each!($crate::channel::AimChannel<true>);
         $each!($crate::channel::AimChannel<false>);
         $each!($crate::npu::SystolicArray<

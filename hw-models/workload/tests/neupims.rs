@@ -7,9 +7,9 @@ use pimlico_device::neupims::{
 use pimlico_host::neupims::{Both, TileStream, WeightStream};
 use pimlico_units::channel::ChannelCommand;
 use pimlico_workload::judge::dual_pins::DualPinLog;
-use pimlico_workload::neupims::Setup;
 use pimlico_workload::neupims::product::ProductJob;
 use pimlico_workload::neupims::row_buffers::{RowBufferStudy, Work};
+use pimlico_workload::neupims::{ChannelsBy, Setup};
 
 fn spec() -> NeupimsSpec {
     NeupimsSpec::built_in("hbm2-neupims").expect("it is there")
@@ -41,10 +41,25 @@ fn a_timing_that_is_too_short_is_found_at_the_pins() {
             mem: Some(WeightStream::random(2..9, 1)),
             pim: Some(TileStream::random(9..20, false, 1)),
         };
-        channel.run(&mut host, 50_000);
+        channel.run(&mut host, 50_000).expect("no design in lockstep");
         let found = log.findings(channel.tck());
         assert!(found.violations > 0, "{rule}");
     }
+}
+
+/// A controller to which a REF seems further away than it is, by a tCK more each time, admits operations that it has no time for.
+#[test]
+fn an_operation_that_is_admitted_too_late_is_found_at_the_pins() {
+    let mut wrong = spec();
+    wrong.timing.refi += 2;
+    let mut channel = NeupimsChannel::new(&wrong, &timing());
+    let log = DualPinLog::new(&spec(), &timing(), 0);
+    channel.watch(Box::new(log.clone()));
+    let pim = Some(TileStream::new(9..20, false, |_| vec![32]));
+    let mut host = Both { mem: None, pim };
+    channel.run(&mut host, 100_000).expect("no design in lockstep");
+    let found = log.findings(channel.tck());
+    assert!(found.first.iter().any(|rule| rule.starts_with("PIM across a REF")), "{found:?}");
 }
 
 /// The pins with one command left out.
@@ -73,7 +88,7 @@ fn a_command_that_does_not_come_is_missed() {
             mem: Some(WeightStream::new(2..9)),
             pim: Some(TileStream::new(9..20, false, |_| vec![8; 4])),
         };
-        channel.run(&mut host, 20_000);
+        channel.run(&mut host, 20_000).expect("no design in lockstep");
         assert!(log.findings(channel.tck()).violations > 0, "{command:?}");
     }
 }
@@ -90,8 +105,8 @@ fn random_work_keeps_estimates_and_rules_whatever_the_threads() {
             tck: 60_000,
             seed: 3,
         };
-        let report = study.run(2);
-        let same = study.run(1);
+        let report = study.run(2).expect("it runs");
+        let same = study.run(1).expect("it runs");
         for (row, same) in report.rows.iter().zip(&same.rows) {
             assert_eq!(row.pins.wrong(), None, "{}", row.memory);
             assert_eq!(row.both, same.both);
@@ -109,7 +124,7 @@ fn random_work_keeps_estimates_and_rules_whatever_the_threads() {
 fn products_of_all_lengths_are_the_references() {
     for commands in [Commands::Composite, Commands::Fine] {
         let options = ChannelOptions::default();
-        let setup = Setup { spec: spec(), options, commands, threads: 1 };
+        let setup = Setup { spec: spec(), options, commands, threads: 1, by: ChannelsBy::ENGINE };
         for words in 1..=32 {
             let job =
                 ProductJob { rows: 33, columns: 16 * words - words % 2, channels: 1, seed: 5 };

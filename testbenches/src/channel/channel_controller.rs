@@ -177,7 +177,7 @@ impl<const READS: usize, const WRITES: usize> Bench for ChannelController<READS,
         let mut checker = DualChecker::new(rules(first));
         let mut asked = Asked::default();
         let mut rows = [0; 32];
-        let mut checked = 0;
+        let (mut checked, mut moves) = (0, false);
         for (cycle, (input, output)) in (0u64..).zip(inputs.iter().zip(outputs)) {
             let error = |what: String| OracleError {
                 cycle,
@@ -197,6 +197,12 @@ impl<const READS: usize, const WRITES: usize> Bench for ChannelController<READS,
                 checked += 1;
             }
             asked.came(output, &rows).map_err(error)?;
+            // A burst takes two tCK: none is lost in the second.
+            if std::mem::replace(&mut moves, output.mem_issued_o) && output.mem_lost_o.get() != 0 {
+                let (port, got) = ("mem_lost_o", output.mem_lost_o.get() as u32);
+                let what = "the second tCK of a burst".to_owned();
+                return Err(OracleError { cycle, port, got, expected: 0, what });
+            }
         }
         if let Some(violation) = checker.finish(inputs.len() as u64).first() {
             let (cycle, what) = (inputs.len() as u64, violation.to_string());

@@ -9,5 +9,6 @@ mod channel_controller;
 mod gemv_sequencer;
 mod latency_estimator;
 mod mem_scheduler;
+mod pim_channel;
 mod pim_queue;
 pub(crate) mod pins;

@@ -3,31 +3,21 @@
 
 use super::banks::{Banks, Faults};
 use super::controller::Controller;
-use super::options::ChannelOptions;
+use super::design::{ChannelDesign, Hardware, Ways};
+use super::options::{ChannelOptions, ReadQueue};
 use super::pins::{ChannelPins, ChannelWatch};
 use super::preset::NeupimsSpec;
-use super::request::{BurstData, MemRequest, PimRequest};
-use super::sizes::{BANKS, BURST};
+use super::request::{ChannelEvent, MemRequest, PimRequest};
+use super::sizes::BURST;
 use super::statistics::{ChannelStatistics, Operation};
+use crate::config::ConfigError;
+use crate::error::DeviceError;
 use pimlico_ports::U;
 use pimlico_units::channel::{ChannelCommand, ChannelControllerIn, ChannelControllerOut, PimKind};
 use std::collections::VecDeque;
 
 /// Requests of MEM under way at the most: tags.
 const TAGS: usize = 256;
-
-/// What a host is told of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChannelEvent {
-    /// All data of a read have come.
-    Read(MemRequest, BurstData),
-    /// A write is on the pins.
-    Written(MemRequest),
-    /// A GWRITE is on the pins: its row has been taken.
-    Gwrite,
-    /// All results of a sum have come, those of bank 0 first.
-    Results([u16; BANKS]),
-}
 
 /// Who asks a channel for something.
 pub trait ChannelHost {
@@ -64,6 +54,9 @@ struct Times {
 /// A channel.
 pub struct NeupimsChannel {
     controller: Controller,
+    /// In the place of the controller, and of the banks.
+    hardware: Option<Box<Hardware>>,
+    reads: ReadQueue,
     input: ChannelControllerIn,
     times: Times,
     tck: u64,
@@ -93,6 +86,8 @@ impl NeupimsChannel {
         let (t, p) = (&spec.timing, &spec.pim);
         Self {
             controller: Controller::new(options.reads),
+            hardware: None,
+            reads: options.reads,
             input: options.inputs(spec),
             times: Times {
                 burst: t.bl,
@@ -123,6 +118,21 @@ impl NeupimsChannel {
         }
     }
 
+    /// Has a design in the place of the engine's controller and banks. The channel has just been reset.
+    ///
+    /// # Errors
+    ///
+    /// If the controller's queue of reads is one that no design has.
+    pub fn attach(&mut self, design: Box<dyn ChannelDesign>) -> Result<(), ConfigError> {
+        if self.reads != ReadQueue::Short {
+            return Err(ConfigError::key(&"the RTL's queue has 32 reads"));
+        }
+        let Times { cl, burst, latency, .. } = self.times;
+        self.banks = None;
+        self.hardware = Some(Box::new(Hardware::new(design, Ways { cl, burst, latency })));
+        Ok(())
+    }
+
     /// tCK since the reset.
     pub fn tck(&self) -> u64 {
         self.tck
@@ -140,6 +150,9 @@ impl NeupimsChannel {
 
     /// What the banks could not obey; none without data.
     pub fn faults(&self) -> Faults {
+        if let Some(hardware) = &self.hardware {
+            return hardware.faults();
+        }
         self.banks.as_ref().map(|banks| banks.faults()).unwrap_or_default()
     }
 
@@ -149,7 +162,11 @@ impl NeupimsChannel {
     }
 
     /// Does what a host asks for, until that is done, or until a tCK.
-    pub fn run(&mut self, host: &mut dyn ChannelHost, until: u64) {
+    ///
+    /// # Errors
+    ///
+    /// If a design in lockstep differs.
+    pub fn run(&mut self, host: &mut dyn ChannelHost, until: u64) -> Result<(), DeviceError> {
         while self.tck < until {
             self.tell(host);
             if self.mem.is_none() && !self.free.is_empty() {
@@ -160,17 +177,23 @@ impl NeupimsChannel {
             }
             let is_empty = self.mem.is_none() && self.pim.is_none() && self.events.is_empty();
             if is_empty && self.is_idle && self.tck > 1 && host.is_done() {
-                return;
+                return Ok(());
             }
-            self.go_on(host.wakes(), until);
+            self.go_on(host.wakes(), until)?;
         }
+        Ok(())
     }
 
     /// Lets time pass.
-    pub fn idle_until(&mut self, tck: u64) {
+    ///
+    /// # Errors
+    ///
+    /// If a design in lockstep differs.
+    pub fn idle_until(&mut self, tck: u64) -> Result<(), DeviceError> {
         while self.tck < tck {
-            self.go_on(None, tck);
+            self.go_on(None, tck)?;
         }
+        Ok(())
     }
 
     fn tell(&mut self, host: &mut dyn ChannelHost) {
@@ -181,8 +204,8 @@ impl NeupimsChannel {
     }
 
     /// The next tCK, or several in which nothing happens.
-    fn go_on(&mut self, wakes: Option<u64>, until: u64) {
-        let limit = self.controller.rest_limit();
+    fn go_on(&mut self, wakes: Option<u64>, until: u64) -> Result<(), DeviceError> {
+        let limit = if self.hardware.is_some() { 0 } else { self.controller.rest_limit() };
         if limit > 1 {
             let ahead = self.controller.rest(0);
             let accepts =
@@ -195,10 +218,10 @@ impl NeupimsChannel {
                 let out = self.controller.rest(cycles);
                 self.account(&out, cycles);
                 self.tck += cycles;
-                return;
+                return Ok(());
             }
         }
-        self.step();
+        self.step()
     }
 
     fn account(&mut self, out: &ChannelControllerOut, cycles: u64) -> ChannelPins {
@@ -209,10 +232,13 @@ impl NeupimsChannel {
         pins
     }
 
-    fn step(&mut self) {
+    fn step(&mut self) -> Result<(), DeviceError> {
         self.put_mem();
         self.put_pim();
-        let out = self.controller.step(&self.input);
+        let out = match &mut self.hardware {
+            Some(hardware) => hardware.step(self.tck, &self.input, &mut self.events)?,
+            None => self.controller.step(&self.input),
+        };
         let pins = self.account(&out, 1);
         if out.mem_ready_o
             && let Some(request) = self.mem.take_if(|_| self.input.mem_valid_i)
@@ -246,6 +272,7 @@ impl NeupimsChannel {
             self.obey(&pins, &out);
         }
         self.tck += 1;
+        Ok(())
     }
 
     fn put_mem(&mut self) {
@@ -340,6 +367,9 @@ impl NeupimsChannel {
             (Some(data), banks) => {
                 if let Some(banks) = banks {
                     banks.write(bank, column, &data);
+                }
+                if let Some(hardware) = &mut self.hardware {
+                    hardware.write(&data);
                 }
                 self.put(self.tck + 1, ChannelEvent::Written(request));
             }

@@ -3,11 +3,12 @@
 //! controller for each channel (*NeuPIMs: NPU-PIM Heterogeneous Acceleration for Batched LLM Inferencing*, ASPLOS 2024).
 //!
 //! * [`channel`]: a channel: its controller, a cycle at a time or at rest, and its banks.
+//! * [`design`]: the channel as its hardware makes it, models or RTL.
 //! * [`banks`]: the DRAM's side: cells, row buffers, global buffer, PUs.
 //! * [`pus`]: the arithmetic of the PUs.
 //! * [`pins`]: commands on the pins, for those who watch them.
 //! * [`statistics`]: what a channel did, and what it lost to what.
-//! * [`request`]: what a host asks for.
+//! * [`request`]: what a host asks for, and what it is told of.
 //! * [`layout`]: matrices, K and V in the banks.
 //! * [`options`]: how a channel works.
 //! * [`preset`]: a device, from a file.
@@ -25,6 +26,7 @@
 pub mod banks;
 pub mod channel;
 mod controller;
+pub mod design;
 pub mod layout;
 pub mod options;
 pub mod pins;
@@ -37,12 +39,13 @@ pub mod statistics;
 mod tests;
 
 pub use banks::Faults;
-pub use channel::{ChannelEvent, ChannelHost, NeupimsChannel};
+pub use channel::{ChannelHost, NeupimsChannel};
+pub use design::{ChannelDesign, UnitDesign, WholeDesign};
 pub use layout::{ElementPlace, KvLayout, MatrixTiles, Shape};
 pub use options::{ChannelOptions, Commands, Memory, ReadQueue, Window};
 pub use pins::{ChannelPins, ChannelWatch};
 pub use preset::NeupimsSpec;
 pub use pus::PuSums;
-pub use request::{BurstData, MemRequest, PimRequest, Row};
+pub use request::{BurstData, ChannelEvent, MemRequest, PimRequest, Row};
 pub use sizes::{BANKS, BURST, COLUMNS, GROUP, PAGE, WORD, WORDS};
 pub use statistics::{ChannelStatistics, Operation};

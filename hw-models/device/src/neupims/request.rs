@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What a host asks of a channel.
 
-use super::sizes::{BURST, PAGE};
+use super::sizes::{BANKS, BURST, PAGE};
 
 /// Data of a burst.
 pub type BurstData = [u16; BURST];
@@ -63,6 +63,19 @@ pub enum PimRequest {
         /// It ends the operation.
         last: bool,
     },
+}
+
+/// What a host is told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelEvent {
+    /// All data of a read have come.
+    Read(MemRequest, BurstData),
+    /// A write is on the pins.
+    Written(MemRequest),
+    /// A GWRITE is on the pins: its row has been taken.
+    Gwrite,
+    /// All results of a sum have come, those of bank 0 first.
+    Results([u16; BANKS]),
 }
 
 /// RDRESULT of a sum comes behind so many dot products of the next, if it has more than these: they hide the time of the PUs.

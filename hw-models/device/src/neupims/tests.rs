@@ -56,7 +56,9 @@ fn schedule(pseudo_ranks: u64, fine: bool) -> (Vec<u64>, u64, u64, u64) {
     for row in 2..6 {
         operation(row, &[32], fine, &mut list);
     }
-    channel.run(&mut List { pim: list.into_iter(), results: 4 }, 100_000);
+    channel
+        .run(&mut List { pim: list.into_iter(), results: 4 }, 100_000)
+        .expect("no design in lockstep");
     assert_eq!((channel.dropped(), channel.faults().count()), (0, 0));
     let of = |command| {
         let log = log.0.lock().expect("one at a time").clone();
@@ -191,7 +193,7 @@ proptest! {
             written: Default::default(),
             wrong: 0,
         };
-        channel.run(&mut host, 1_000_000);
+        channel.run(&mut host, 1_000_000).expect("no design in lockstep");
         prop_assert!(host.is_done(), "it hangs at {}", channel.tck());
         let statistics = channel.take_statistics();
         prop_assert_eq!(statistics.late, 0);

@@ -12,7 +12,7 @@ pub(super) enum BackendArgument {
     /// The engine: fast, and equal to the models in results, tCK and statistics
     Fast,
     /// The cycle model of the module; of AiM channels a hub of two, for each group of them; of LPDDR5X-PIM those of mode and
-    /// blocks in each channel
+    /// blocks in each channel; of NeuPIMs those of a channel's units, or of the channel
     Model,
     /// The RTL of the module, through Verilator
     Rtl,
@@ -47,12 +47,13 @@ pub(super) fn prepare(
 
 /// Makes the RTL of several units.
 #[cfg(feature = "rtl")]
-pub(super) fn prepare_all<const N: usize>(
+pub(super) fn prepare_all<U: AsRef<[UnitInfo]>>(
     backend: Backend,
-    units: impl FnOnce() -> Result<[UnitInfo; N], BackendError>,
+    units: impl FnOnce() -> Result<U, BackendError>,
 ) -> Result<(), Failure> {
     if backend.has_rtl() {
-        crate::verilated::prepare(&units()?.each_ref())?;
+        let units = units()?;
+        crate::verilated::prepare(&units.as_ref().iter().collect::<Vec<_>>())?;
     }
     Ok(())
 }
@@ -68,9 +69,9 @@ pub(super) fn prepare(
 
 /// The same for several units.
 #[cfg(not(feature = "rtl"))]
-pub(super) fn prepare_all<const N: usize>(
+pub(super) fn prepare_all<U: AsRef<[UnitInfo]>>(
     backend: Backend,
-    _: impl FnOnce() -> Result<[UnitInfo; N], BackendError>,
+    _: impl FnOnce() -> Result<U, BackendError>,
 ) -> Result<(), Failure> {
     match backend.has_rtl() {
         true => Err(Failure::not_built(&format!("--backend {}", backend.name()), "rtl")),

@@ -59,7 +59,7 @@ pub fn run(arguments: &RowBuffersArguments) -> Result<(), Failure> {
         tck: arguments.tck,
         seed: arguments.seed,
     };
-    let report = study.run(arguments.threads.count());
+    let report = study.run(arguments.threads.count())?;
     output::report(arguments.format, (Kind::SweepRowBuffers, &report), &text(&report))?;
     match report.rows.iter().find_map(|row| row.pins.wrong()) {
         Some(wrong) => Err(Failure::Check(wrong)),

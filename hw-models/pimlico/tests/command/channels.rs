@@ -56,6 +56,39 @@ fn results_are_goldens_and_do_not_depend_on_threads_or_commands() {
     }
 }
 
+/// A report without what says who has made it.
+pub(crate) fn anonymous(line: &str) -> serde_json::Value {
+    let mut report = json(&format!("{line} --json"));
+    let of = match report.get_mut("runs") {
+        Some(runs) => &mut runs[0],
+        None => &mut report,
+    };
+    for key in ["backend", "scope", "mismatches"] {
+        assert!(of.as_object_mut().expect("an object").remove(key).is_some(), "{key}");
+    }
+    report.as_object_mut().expect("an object").remove("pimlico");
+    report
+}
+
+#[test]
+fn models_of_the_units_are_the_engine() {
+    for (words, more) in [
+        (1, ""),
+        (2, "--commands fine"),
+        (31, "--memory blocked"),
+        (32, "--commands fine --precharge bank"),
+        (40, "--sums binary32 --pseudo-ranks 1"),
+    ] {
+        let gemv = format!("run neupims gemv --rows 40 --cols {} {more}", 16 * words);
+        let fast = anonymous(&gemv);
+        assert_eq!(anonymous(&format!("{gemv} --backend model")), fast, "{gemv}");
+        let whole = format!("{gemv} --backend model --lockstep channel");
+        assert_eq!(anonymous(&whole), fast, "{gemv}");
+    }
+    let attention = "run neupims attention --context 5 --tp 16";
+    assert_eq!(anonymous(&format!("{attention} --backend model")), anonymous(attention));
+}
+
 #[test]
 fn attention_of_a_request_is_near_the_estimate() {
     let report =
@@ -129,6 +162,7 @@ fn wrong_input_is_refused_in_one_line() {
         (format!("{attention} --model llama-3.1-8b"), "one K and V head per query head"),
         (format!("{attention} --model none"), "--model"),
         ("sweep row-buffers --tck 10".to_owned(), "--tck"),
+        (format!("{gemv} --lockstep channel"), "--lockstep channel: not with --backend fast"),
         ("run neupims decode".to_owned(), "unrecognized subcommand 'decode'"),
     ] {
         let message = refused(&arguments);

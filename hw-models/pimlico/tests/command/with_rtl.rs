@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What needs the RTL: back ends.
 
+use crate::channels::anonymous;
 use crate::fp::fed;
 use crate::{json, pimlico, stdout};
 
@@ -18,6 +19,23 @@ fn back_ends_report_the_same() {
     let (mismatches, lockstep) = run("lockstep");
     assert_eq!(mismatches, Some(0.into()));
     assert_eq!(lockstep, fast);
+}
+
+#[test]
+fn gemvs_of_all_lengths_are_the_engines_on_the_rtl_of_a_channel() {
+    for words in 1..=32 {
+        let commands = ["composite", "fine"][words % 2];
+        let gemv = format!("run neupims gemv --rows 33 --cols {} --commands {commands}", 16 * words);
+        let fast = anonymous(&gemv);
+        assert_eq!(fast["outputs"]["differing"], 0, "{gemv}");
+        assert_eq!(anonymous(&format!("{gemv} --backend lockstep")), fast, "{gemv}");
+        if words % 8 < 2 {
+            assert_eq!(anonymous(&format!("{gemv} --backend rtl")), fast, "{gemv}");
+        }
+    }
+    let attention = "run neupims attention --context 33 --tp 16";
+    let lockstep = format!("{attention} --backend lockstep");
+    assert_eq!(anonymous(&lockstep), anonymous(attention));
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod channel_controller;
 mod gemv_sequencer;
 mod latency_estimator;
 mod mem_scheduler;
+pub mod pim_channel;
 mod pim_queue;
 
 pub use activation_window::{
@@ -24,4 +25,5 @@ pub use latency_estimator::{
     GUARD_TCK, LatencyEstimator, LatencyEstimatorIn, LatencyEstimatorOut, LatencyEstimatorProbe,
 };
 pub use mem_scheduler::{MemScheduler, MemSchedulerIn, MemSchedulerOut, MemSchedulerProbe};
+pub use pim_channel::{PimChannel, PimChannelIn, PimChannelOut, PimChannelProbe};
 pub use pim_queue::{PimKind, PimQueue, PimQueueIn, PimQueueOut, PimQueueProbe};

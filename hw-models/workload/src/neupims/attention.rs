@@ -93,13 +93,13 @@ impl RequestJob {
 
         let counts = [layout.key_tile(0, 0).counts, layout.value_tile(0, 0, 0).counts];
         let most = counts.iter().max_by_key(|counts| counts.len()).map_or(&[][..], Vec::as_slice);
-        let (mut channel, log) = setup.channel(most, 0);
+        let (mut channel, log) = setup.channel(0, most, 0)?;
         let mut store = StoreReport::default();
         if data {
             let key = |head: u64, token: u64| &kv[head as usize].k[token as usize];
             let value = |head: u64, token: u64| &kv[head as usize].v[token as usize];
             let mut host = Store::kv(&layout, key, value);
-            channel.run(&mut host, LONGEST_TCK);
+            channel.run(&mut host, LONGEST_TCK)?;
             store = StoreReport { tck: channel.take_statistics().tck, bursts: host.written() };
         }
 
@@ -109,7 +109,7 @@ impl RequestJob {
         let weigh: Option<&Softmax> = if data { Some(&weigh) } else { None };
         let sums = setup.options.sums;
         let mut script = AttentionHost::script(&layout, &query, weigh, setup.fine(), sums);
-        channel.run(&mut script, LONGEST_TCK);
+        channel.run(&mut script, LONGEST_TCK)?;
         let results = script.into_results();
         let tck = results.until_tck() - begin;
         let made = results.into_heads();

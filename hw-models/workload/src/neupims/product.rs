@@ -97,11 +97,12 @@ impl ProductJob {
         let used: Vec<_> = parts.into_iter().filter(|rows| !rows.is_empty()).collect();
         let tiles = used.iter().map(tiles).collect::<Result<Vec<_>, ConfigError>>()?;
         let Operands { matrix, vector } = Operands::synthetic(self.rows, self.columns, self.seed);
-        let work: Vec<_> = used.iter().zip(&tiles).collect();
-        let made = parallel::each(&work, setup.threads, |(rows, tiles)| {
+        let work: Vec<_> = used.iter().zip(&tiles).enumerate().collect();
+        let made = parallel::each(&work, setup.threads, |(number, (rows, tiles))| {
             let row = |n: u64| matrix[rows[n as usize]].as_slice();
-            run_part(setup, tiles, row, &vector)
+            run_part(setup, *number, tiles, row, &vector)
         });
+        let made = made.into_iter().collect::<Result<Vec<_>, _>>()?;
 
         let mut outputs = vec![0; self.rows];
         for (part, rows) in made.iter().zip(&used) {
@@ -163,31 +164,32 @@ fn steady(seen: &[Seen]) -> Option<f64> {
 
 fn run_part<'a>(
     setup: &Setup,
+    number: usize,
     tiles: &'a MatrixTiles,
     row: impl Fn(u64) -> &'a [u16] + 'a,
     vector: &[u16],
-) -> Part {
+) -> Result<Part, WorkloadError> {
     let counts = tiles.tile(0, 0).counts;
-    let (mut channel, log) = setup.channel(&counts, KEPT);
+    let (mut channel, log) = setup.channel(number, &counts, KEPT)?;
     let mut store = Store::matrix(tiles, row);
-    channel.run(&mut store, LONGEST_TCK);
+    channel.run(&mut store, LONGEST_TCK)?;
     let store = StoreReport { tck: channel.take_statistics().tck, bursts: store.written() };
 
     let begin = channel.tck();
     let idle_row = (setup.spec.organisation.rows - 1) as u16;
     let sums = setup.options.sums;
     let mut script = ProductHost::script(tiles, vector, idle_row, setup.fine(), sums);
-    channel.run(&mut script, LONGEST_TCK);
+    channel.run(&mut script, LONGEST_TCK)?;
     let results = script.into_results();
     let found = log.findings(channel.tck());
     let seen = found.seen.clone();
     let faults = channel.faults().count() + channel.dropped();
-    Part {
+    Ok(Part {
         outputs: results.outputs(),
         tck: results.until_tck() - begin,
         statistics: channel.take_statistics(),
         store,
         pins: PinsReport::of(found, faults),
         seen,
-    }
+    })
 }

@@ -31,6 +31,12 @@ pub struct SetupReport {
     pub refresh: bool,
     /// Format of sums.
     pub sums: &'static str,
+    /// `fast`, `model`, `rtl` or `lockstep`: what executed the channels.
+    pub backend: &'static str,
+    /// `units` or `channel`: what was one unit of it. None: the engine.
+    pub scope: Option<&'static str>,
+    /// Cycles in which RTL and model differed: 0 in lockstep, as the first ends a run.
+    pub mismatches: Option<u64>,
 }
 
 impl SetupReport {
@@ -56,6 +62,9 @@ impl SetupReport {
             steer: options.steer,
             refresh: options.refresh,
             sums: options.sums.name(),
+            backend: setup.by.backend,
+            scope: setup.by.scope,
+            mismatches: (setup.by.backend == "lockstep").then_some(0),
         }
     }
 }

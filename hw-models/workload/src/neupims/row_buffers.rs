@@ -2,8 +2,9 @@
 //! A study: what two row buffers are worth in a channel. MEM reads without end and PIM has tiles back to back, each alone and both at
 //! once.
 
-use super::Setup;
 use super::report::{ChannelReport, PinsReport};
+use super::{ChannelsBy, Setup};
+use crate::error::WorkloadError;
 use crate::parallel;
 use pimlico_device::neupims::{ChannelOptions, Commands, Memory, NeupimsSpec, ReadQueue};
 use pimlico_host::neupims::{Both, TileStream, WeightStream};
@@ -119,12 +120,17 @@ const RUNS: [Who; 3] =
 
 impl RowBufferStudy {
     /// Runs it on so many threads of this machine.
-    pub fn run(&self, threads: usize) -> RowBufferReport {
+    ///
+    /// # Errors
+    ///
+    /// If a channel stops.
+    pub fn run(&self, threads: usize) -> Result<RowBufferReport, WorkloadError> {
         let cases: Vec<_> = KINDS.iter().flat_map(|&kind| RUNS.map(|who| (kind, who))).collect();
         let made = parallel::each(&cases, threads, |&(kind, who)| self.case(kind, who));
+        let made = made.into_iter().collect::<Result<Vec<_>, _>>()?;
         let rows = KINDS.iter().zip(made.chunks(RUNS.len()));
         let setup = super::report::SetupReport::of(&self.setup(KINDS[0]));
-        RowBufferReport {
+        Ok(RowBufferReport {
             sweep: "row-buffers",
             device: setup.device,
             pseudo_ranks: setup.pseudo_ranks,
@@ -140,20 +146,21 @@ impl RowBufferStudy {
             tck: self.tck,
             seed: self.seed,
             rows: rows.map(|(kind, made)| row(*kind, made)).collect(),
-        }
+        })
     }
 
     fn setup(&self, (memory, reads, steer): Kind) -> Setup {
         let options = ChannelOptions { memory, reads, steer, data: false, ..self.options };
-        Setup { spec: self.spec.clone(), options, commands: self.commands, threads: 1 }
+        let (spec, commands) = (self.spec.clone(), self.commands);
+        Setup { spec, options, commands, threads: 1, by: ChannelsBy::ENGINE }
     }
 
-    fn case(&self, kind: Kind, who: Who) -> (ChannelReport, PinsReport) {
+    fn case(&self, kind: Kind, who: Who) -> Result<(ChannelReport, PinsReport), WorkloadError> {
         let setup = self.setup(kind);
         // Sums of one word each are those that hide no RDRESULT.
         let tile = vec![(WORDS / self.sums) as u8; self.sums as usize];
         let worst = if self.work == Work::Random { vec![1; 8] } else { tile.clone() };
-        let (mut channel, log) = setup.channel(&worst, 0);
+        let (mut channel, log) = setup.channel(0, &worst, 0)?;
         let (mem, pim) = match self.work {
             Work::Saturated => (
                 WeightStream::new(MEM_ROWS),
@@ -165,10 +172,10 @@ impl RowBufferStudy {
             }
         };
         let mut host = Both { mem: who.mem.then_some(mem), pim: who.pim.then_some(pim) };
-        channel.run(&mut host, self.tck);
+        channel.run(&mut host, self.tck)?;
         let faults = channel.faults().count() + channel.dropped();
         let pins = PinsReport::of(log.findings(channel.tck()), faults);
-        (ChannelReport::of(&self.spec, &channel.take_statistics()), pins)
+        Ok((ChannelReport::of(&self.spec, &channel.take_statistics()), pins))
     }
 }
 

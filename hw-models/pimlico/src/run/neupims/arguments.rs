@@ -2,13 +2,17 @@
 //! Options of all commands on channels of NeuPIMs.
 
 use crate::failure::Failure;
-use crate::files;
+use crate::files::{self, OutputFolder};
+use crate::run::arguments::DEFAULT_REPORT;
+use crate::run::backend::{BackendArgument, prepare_all};
 use crate::values::Switch;
 use clap::{Args, ValueEnum};
+use pimlico_backends::Backend;
+use pimlico_backends::neupims::{self, ChannelScope};
 use pimlico_device::neupims::{ChannelOptions, Commands, Memory, NeupimsSpec, PuSums, Window};
-use pimlico_workload::neupims::Setup;
+use pimlico_workload::neupims::{ChannelDesigns, ChannelsBy, Setup};
 use std::num::NonZero;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The default device.
 const DEVICE: &str = "hbm2-neupims";
@@ -51,6 +55,23 @@ pub struct RunOptions {
     /// Threads of this machine; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<NonZero<usize>>,
+    /// What executes the channels
+    #[arg(long, value_enum, default_value_t = BackendArgument::Fast, help_heading = "Execution and output")]
+    backend: BackendArgument,
+    /// What is one unit of a back end but fast: controller, sequencer, row buffers and PUs of a channel, or the channel
+    #[arg(long, value_enum, default_value_t = ScopeFlag::Units, help_heading = "Execution and output")]
+    lockstep: ScopeFlag,
+    /// Folder for the waveforms of a mismatch in lockstep
+    #[arg(long, default_value = DEFAULT_REPORT, value_name = "DIR", help_heading = "Execution and output")]
+    pub(super) report: PathBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ScopeFlag {
+    /// Each for itself
+    Units,
+    /// All of them as one design
+    Channel,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -136,8 +157,46 @@ impl ChannelArguments {
 }
 
 impl RunOptions {
+    /// What is one unit of the back end.
+    pub(super) fn scope(&self) -> ChannelScope {
+        match self.lockstep {
+            ScopeFlag::Units => ChannelScope::Units,
+            ScopeFlag::Channel => ChannelScope::Channel,
+        }
+    }
+
+    /// What executes channels. The RTL is made if it has not been.
+    fn by(&self, sums: PuSums, seed: u64) -> Result<ChannelsBy, Failure> {
+        let (backend, scope) = (Backend::from(self.backend), self.scope());
+        if backend == Backend::Fast {
+            if scope == ChannelScope::Channel {
+                let message = "--lockstep channel: not with --backend fast, which has no units";
+                return Err(Failure::Input(message.to_owned()));
+            }
+            return Ok(ChannelsBy::ENGINE);
+        }
+        if backend == Backend::Lockstep {
+            OutputFolder::open(&self.report)?;
+        }
+        prepare_all(backend, || Ok(neupims::units(scope, sums)))?;
+        let designs = ChannelDesigns::new(move |channel| {
+            let design = neupims::design(backend, scope, sums, (channel, seed));
+            design.map_err(|error| error.to_string())
+        });
+        Ok(ChannelsBy {
+            backend: backend.name(),
+            scope: Some(scope.name()),
+            designs: Some(designs),
+        })
+    }
+
     /// Channels and their host.
-    pub fn setup(&self, channel: &ChannelArguments, data: bool) -> Result<Setup, Failure> {
+    pub fn setup(
+        &self,
+        channel: &ChannelArguments,
+        data: bool,
+        seed: u64,
+    ) -> Result<Setup, Failure> {
         let options = ChannelOptions {
             memory: match self.memory {
                 MemoryFlag::Dual => Memory::Dual,
@@ -150,11 +209,13 @@ impl RunOptions {
             data,
             ..channel.options()
         };
+        let spec = channel.spec()?;
         Ok(Setup {
-            spec: channel.spec()?,
+            spec,
             options,
             commands: channel.commands(),
             threads: self.threads.map_or_else(cores, NonZero::get),
+            by: self.by(options.sums, seed)?,
         })
     }
 }

@@ -2,7 +2,7 @@
 //! `pimlico run neupims attention`: attention of a request's heads on one device, beside the paper's estimate.
 
 use super::arguments::{ChannelArguments, RunOptions};
-use super::judged;
+use super::{executed, failed, judged};
 use crate::failure::Failure;
 use crate::models::{find_model, model_name};
 use crate::output::{self, FormatArguments, Page, decimal, grouped, table};
@@ -72,7 +72,7 @@ struct Requests {
 }
 
 pub(super) fn run(arguments: &AttentionArguments) -> Result<(), Failure> {
-    let setup = arguments.run.setup(&arguments.channel, !arguments.timing_only)?;
+    let setup = arguments.run.setup(&arguments.channel, !arguments.timing_only, arguments.seed)?;
     let mut cases = Vec::new();
     for name in &arguments.model {
         let llm = Llm::new(name, find_model(name)?);
@@ -89,7 +89,10 @@ pub(super) fn run(arguments: &AttentionArguments) -> Result<(), Failure> {
             distribution: Distribution::Random,
             seed: arguments.seed,
         };
-        let report = job.run(&setup)?;
+        let (run, seed) = (&arguments.run, arguments.seed);
+        let report = job
+            .run(&setup)
+            .map_err(|error| failed(error, &setup, run, seed, |setup| drop(job.run(setup))))?;
         let estimate =
             |rounds| Algorithm1 { rounds, ..Algorithm1::AUTHORS }.latency(&shard, tokens);
         let (estimated_tck, unrounded_tck) = (estimate(true), estimate(false));
@@ -109,11 +112,12 @@ fn text(found: &Requests) -> Page {
         return Page::default();
     };
     let refresh = if setup.refresh { "on" } else { "off" };
-    let title = format!(
-        "attention of a request in one channel of {}, {} row buffers, {} commands, refresh {refresh}, tp {tp}, seed {seed}\n\
+    let title = executed(setup)
+        + &format!(
+            "attention of a request in one channel of {}, {} row buffers, {} commands, refresh {refresh}, tp {tp}, seed {seed}\n\
          estimated: Algorithm 1 of NeuPIMs with the authors' parameters, rounded up, without refresh\n\n",
-        setup.device, setup.memory, setup.commands,
-    );
+            setup.device, setup.memory, setup.commands,
+        );
     let heading = [
         "model",
         "tokens",

@@ -2,7 +2,7 @@
 //! `pimlico run neupims gemv`: a matrix times a vector.
 
 use super::arguments::{ChannelArguments, RunOptions};
-use super::judged;
+use super::{executed, failed, judged};
 use crate::failure::Failure;
 use crate::output::{self, FormatArguments, Page, decimal, grouped, table};
 use crate::schema::Kind;
@@ -44,8 +44,7 @@ pub(super) struct GemvArguments {
 
 pub(super) fn run(arguments: &GemvArguments) -> Result<(), Failure> {
     let GemvArguments { rows, cols, channels, seed, format, .. } = arguments;
-    let setup = arguments.run.setup(&arguments.channel, true)?;
-    let there_are = setup.spec.channels.count;
+    let there_are = arguments.channel.spec()?.channels.count;
     if !(1..=there_are).contains(channels) {
         return Err(Failure::Input(format!("--channels {channels}: expected 1 to {there_are}")));
     }
@@ -55,7 +54,11 @@ pub(super) fn run(arguments: &GemvArguments) -> Result<(), Failure> {
         return Err(Failure::Input(message));
     }
     let (rows, columns, channels) = (*rows as usize, *cols as usize, *channels as usize);
-    let report = ProductJob { rows, columns, channels, seed: *seed }.run(&setup)?;
+    let setup = arguments.run.setup(&arguments.channel, true, *seed)?;
+    let job = ProductJob { rows, columns, channels, seed: *seed };
+    let report = job.run(&setup).map_err(|error| {
+        failed(error, &setup, &arguments.run, *seed, |setup| drop(job.run(setup)))
+    })?;
     output::report(*format, (Kind::RunNeupimsGemv, &report), &text(&report))?;
     judged([(&report.pins, Some(&report.outputs))])
 }
@@ -64,26 +67,27 @@ fn text(report: &ProductReport) -> Page {
     let ProductReport { setup, rows, columns, channels, seed, tck, channel, outputs, pins, .. } =
         report;
     let refresh = if setup.refresh { "on" } else { "off" };
-    let title = format!(
-        "matrix of {rows} x {columns} times a vector on {channels} of {}'s channels, {} commands, refresh {refresh}, seed {seed}\n\
+    let title = executed(setup)
+        + &format!(
+            "matrix of {rows} x {columns} times a vector on {channels} of {}'s channels, {} commands, refresh {refresh}, seed {seed}\n\
          {} tCK; {} dot products of 32 banks, PUs busy {} %, {} commands on the pins of PIM\n\
          outputs: {} compared bit by bit, {} differ; error against float64: largest {:.2e}, relative {:.2e}\n\
          pins: {} violations; {} of {} operations took more than the estimate, the fullest {} % of it\n\n",
-        setup.device,
-        setup.commands,
-        grouped(*tck),
-        grouped(channel.dots),
-        decimal(channel.pim_percent, 1),
-        grouped(pim_commands(report)),
-        grouped(outputs.results),
-        outputs.differing,
-        outputs.max_error,
-        outputs.relative_error,
-        pins.violations,
-        channel.operations.above_estimate,
-        channel.operations.count,
-        decimal(channel.operations.fullest_percent, 1),
-    );
+            setup.device,
+            setup.commands,
+            grouped(*tck),
+            grouped(channel.dots),
+            decimal(channel.pim_percent, 1),
+            grouped(pim_commands(report)),
+            grouped(outputs.results),
+            outputs.differing,
+            outputs.max_error,
+            outputs.relative_error,
+            pins.violations,
+            channel.operations.above_estimate,
+            channel.operations.count,
+            decimal(channel.operations.fullest_percent, 1),
+        );
     let page = Page::from(title);
     match &report.tile {
         Some(tile) => page + schedule(tile, report.steady_tile_tck),

@@ -28,6 +28,13 @@ pub(super) struct Pins {
     pub pim_lost: PimLost,
 }
 
+impl Pins {
+    /// A burst of MEM.
+    pub fn moves(&self) -> bool {
+        matches!(self.command, ChannelCommand::Rd | ChannelCommand::Wr)
+    }
+}
+
 /// What is decided in a cycle.
 #[derive(Debug)]
 pub(super) struct Choice {
@@ -460,6 +467,8 @@ impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
         let (view, taken, of_mem, mem_lost) = self.of_mem(&look, &of, pins.is_some());
         let mut pins = pins.or(of_mem).unwrap_or_default();
         pins.estimate = of.admits;
+        // The burst of an RD or WR in the last cycle has the data bus in this one too.
+        let mem_lost = if self.pins.moves() { MemLost::None } else { mem_lost };
         (pins.mem_lost, pins.pim_lost) = (mem_lost, of.lost);
         Choice { pins, view, taken, told, owner }
     }

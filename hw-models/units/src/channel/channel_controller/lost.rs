@@ -28,7 +28,7 @@ pub enum PimLost {
 /// Why MEM moved no burst in a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemLost {
-    /// It did, or had no request, or the last burst still has the data bus.
+    /// It did, in either tCK of the burst, or had no request, or the data bus is not free for the next.
     #[default]
     None = 0,
     /// Rows are closed and opened.
