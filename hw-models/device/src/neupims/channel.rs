@@ -85,6 +85,9 @@ pub struct NeupimsChannel {
     statistics: ChannelStatistics,
     dropped: u64,
     watch: Option<Box<dyn ChannelWatch>>,
+    /// Every cycle is stepped, for comparison.
+    #[cfg(test)]
+    pub(super) steps_all: bool,
 }
 
 impl NeupimsChannel {
@@ -120,6 +123,8 @@ impl NeupimsChannel {
             statistics: ChannelStatistics::default(),
             dropped: 0,
             watch: None,
+            #[cfg(test)]
+            steps_all: false,
         }
     }
 
@@ -131,6 +136,11 @@ impl NeupimsChannel {
     /// Has the pins watched from here on.
     pub fn watch(&mut self, watch: Box<dyn ChannelWatch>) {
         self.watch = Some(watch);
+    }
+
+    /// Has them watched no longer.
+    pub fn unwatch(&mut self) {
+        self.watch = None;
     }
 
     /// What it did since the last time, or since the reset.
@@ -180,9 +190,17 @@ impl NeupimsChannel {
         }
     }
 
+    fn rest_limit(&self) -> u64 {
+        #[cfg(test)]
+        if self.steps_all {
+            return 0;
+        }
+        self.controller.rest_limit()
+    }
+
     /// The next tCK, or several in which nothing happens.
     fn go_on(&mut self, wakes: Option<u64>, until: u64) {
-        let limit = self.controller.rest_limit();
+        let limit = self.rest_limit();
         if limit > 1 {
             let ahead = self.controller.rest(0);
             let accepts =
@@ -353,6 +371,9 @@ impl NeupimsChannel {
 
     fn put(&mut self, due: u64, event: ChannelEvent) {
         let behind = self.events.iter().rev().take_while(|(other, _)| *other > due).count();
-        self.events.insert(self.events.len() - behind, (due, event));
+        match behind {
+            0 => self.events.push_back((due, event)),
+            _ => self.events.insert(self.events.len() - behind, (due, event)),
+        }
     }
 }
