@@ -22,12 +22,22 @@ pub struct Npu {
     pub fill: u64,
     /// Bytes in a tCK from all channels.
     pub bandwidth: u64,
+    /// The same while PIM works, with what its results and commands take. As much as without: this is not known, and counts by
+    /// its bytes.
+    pub beside: u64,
 }
 
 impl Npu {
     /// Table 2's.
-    pub const TABLE_2: Self =
-        Self { arrays: 8, side: 128, vector_units: 8, lanes: 128, fill: 270, bandwidth: 1024 };
+    pub const TABLE_2: Self = Self {
+        arrays: 8,
+        side: 128,
+        vector_units: 8,
+        lanes: 128,
+        fill: 270,
+        bandwidth: 1024,
+        beside: 1024,
+    };
 
     /// Multiply-accumulates in a tCK.
     pub fn peak_macs(&self) -> u64 {

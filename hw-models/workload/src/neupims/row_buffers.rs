@@ -41,6 +41,8 @@ pub struct RowBufferStudy {
     pub tck: u64,
     /// Seed of random work.
     pub seed: u64,
+    /// Whether the checker is at the pins.
+    pub watched: bool,
 }
 
 /// How much there was of each, alone or at once.
@@ -93,6 +95,8 @@ pub struct RowBufferReport {
     pub tck: u64,
     /// Seed of random work.
     pub seed: u64,
+    /// Whether the checker was at the pins.
+    pub watched: bool,
     /// Row buffers.
     pub rows: Vec<RowBufferRow>,
 }
@@ -139,8 +143,14 @@ impl RowBufferStudy {
             sums: self.sums,
             tck: self.tck,
             seed: self.seed,
+            watched: self.watched,
             rows: rows.map(|(kind, made)| row(*kind, made)).collect(),
         }
+    }
+
+    /// Two row buffers alone, as the RTL has them.
+    pub fn dual(&self, threads: usize) -> RowBufferRow {
+        row(KINDS[0], &parallel::each(&RUNS, threads, |&who| self.case(KINDS[0], who)))
     }
 
     fn setup(&self, (memory, reads, steer): Kind) -> Setup {
@@ -154,6 +164,9 @@ impl RowBufferStudy {
         let tile = vec![(WORDS / self.sums) as u8; self.sums as usize];
         let worst = if self.work == Work::Random { vec![1; 8] } else { tile.clone() };
         let (mut channel, log) = setup.channel(&worst, 0);
+        if !self.watched {
+            channel.unwatch();
+        }
         let (mem, pim) = match self.work {
             Work::Saturated => (
                 WeightStream::new(MEM_ROWS),
@@ -167,7 +180,8 @@ impl RowBufferStudy {
         let mut host = Both { mem: who.mem.then_some(mem), pim: who.pim.then_some(pim) };
         channel.run(&mut host, self.tck);
         let faults = channel.faults().count() + channel.dropped();
-        let pins = PinsReport::of(log.findings(channel.tck()), faults);
+        let found = self.watched.then(|| log.findings(channel.tck())).unwrap_or_default();
+        let pins = PinsReport::of(found, faults);
         (ChannelReport::of(&self.spec, &channel.take_statistics()), pins)
     }
 }
