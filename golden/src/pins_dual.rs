@@ -35,7 +35,7 @@ mod gates;
 
 pub use command::{DualPin, DualRules};
 
-use gates::GATES;
+use gates::{GATES, reach_of};
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -137,14 +137,25 @@ impl Buffer {
     }
 }
 
+/// A command that binds others.
+#[derive(Clone, Copy, Debug)]
+struct Binding {
+    event: DualEvent,
+    /// Until when, and by which gates, a bit for each.
+    until: u64,
+    gates: u32,
+}
+
 /// The checker. After a violation it goes on as if the command had been obeyed.
 #[derive(Clone, Debug)]
 pub struct DualChecker {
     rules: DualRules,
     mem: Vec<Buffer>,
     pim: Vec<Buffer>,
-    /// Commands, latest last, as far back as they can bind another one.
+    /// Commands, latest last, as far back as a window of tFAW, and the latest of all.
     history: VecDeque<DualEvent>,
+    /// Those that bind another one by a gate, latest last.
+    binding: Vec<Binding>,
     /// Bursts on the data bus: from, until, by whom, and of which command.
     bursts: VecDeque<(u64, u64, Driver, DualEvent)>,
     /// REFs of each pseudo-rank.
@@ -165,6 +176,7 @@ impl DualChecker {
             mem: vec![Buffer::default(); rules.banks()],
             pim: vec![Buffer::default(); rules.banks()],
             history: VecDeque::new(),
+            binding: Vec::new(),
             bursts: VecDeque::new(),
             refs: vec![0; rules.ranks],
             rules,
@@ -203,10 +215,15 @@ impl DualChecker {
                 .into_iter()
                 .map(|(rule, legal)| report(rule, None, legal)),
         );
-        for &earlier in &self.history {
-            for gate in GATES.iter().filter(|gate| (gate.binds)(&self.rules, earlier.1, pin)) {
+        for &Binding { event: earlier, gates, .. } in
+            self.binding.iter().filter(|binding| at_tck < binding.until)
+        {
+            let mut left = gates;
+            while left != 0 {
+                let gate = &GATES[left.trailing_zeros() as usize];
+                left &= left - 1;
                 let legal = earlier.0 + (gate.delay)(&self.rules, earlier.1);
-                if at_tck < legal {
+                if at_tck < legal && (gate.binds)(&self.rules, earlier.1, pin) {
                     found.push(report(gate.rule, Some(earlier), Some(legal)));
                 }
             }
@@ -355,9 +372,10 @@ impl DualChecker {
         if banks == 0 {
             return None;
         }
-        for &(at, earlier) in self.history.iter().rev() {
+        let in_window = |(at, _): &&DualEvent| at_tck < at + rules.t_faw;
+        for &(at, earlier) in self.history.iter().rev().take_while(in_window) {
             let is_of_rank = earlier.banks(rules).start / rules.banks_per_rank() == rank;
-            if !is_of_rank || counts(earlier) == 0 || at + rules.t_faw <= at_tck {
+            if !is_of_rank || counts(earlier) == 0 {
                 continue;
             }
             banks += counts(earlier);
@@ -409,12 +427,78 @@ impl DualChecker {
             self.refs[rank] += 1;
         }
         self.bursts.extend(self.burst_of(at_tck, pin));
-        let reach = self.rules.reach();
-        while self.history.front().is_some_and(|(old, _)| old + reach <= at_tck) {
+        let faw = self.rules.t_faw;
+        while self.history.front().is_some_and(|(old, _)| old + faw <= at_tck) {
             self.history.pop_front();
+        }
+        self.binding.retain(|binding| binding.until > at_tck);
+        let (reach, gates) = reach_of(&self.rules, pin);
+        if reach > 0 {
+            self.binding.push(Binding { event: (at_tck, pin), until: at_tck + reach, gates });
         }
         self.bursts
             .retain(|(_, until, ..)| until + self.rules.rtw_gap + self.rules.t_rtrs > at_tck);
         self.history.push_back((at_tck, pin));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All gates, whatever they have in common, say the same as those that a command is known to bind by, at any distance.
+    #[test]
+    fn no_gate_is_left_out() {
+        let rules = DualRules { t_refi: None, ..DualRules::NEUPIMS };
+        let pins = [
+            DualPin::Act { bank: 1, row: 5 },
+            DualPin::Act { bank: 2, row: 6 },
+            DualPin::Pre { bank: 1 },
+            DualPin::PreAll { rank: 0 },
+            DualPin::Rd { bank: 1, column: 3 },
+            DualPin::Rd { bank: 6, column: 3 },
+            DualPin::Wr { bank: 1, column: 3 },
+            DualPin::Wr { bank: 20, column: 3 },
+            DualPin::Ref { rank: 0 },
+            DualPin::PimActivation { group: 0, row: 9 },
+            DualPin::PimActivation { group: 5, row: 9 },
+            DualPin::PimPrecharge { bank: None },
+            DualPin::PimPrecharge { bank: Some(1) },
+            DualPin::Gwrite { bank: 1 },
+            DualPin::DotProduct { word: 4 },
+            DualPin::Gemv { word: 0, count: 32 },
+            DualPin::ReadResult,
+        ];
+        let mut bound = 0;
+        for earlier in pins {
+            let mut checker = DualChecker::new(rules);
+            checker.command(100, earlier);
+            // Commands between them that push nothing out.
+            for gap in 1..300 {
+                if gap % 40 == 0 {
+                    checker.obey(100 + gap, DualPin::ReadResult);
+                }
+                for later in pins {
+                    let found = checker.check(100 + gap, later);
+                    let of_gates = found.iter().filter(|found| {
+                        found.earlier == Some((100, earlier))
+                            && !matches!(found.rule, COMMAND_BUS | DATA_BUS | FAW)
+                    });
+                    let ours: Vec<_> =
+                        of_gates.map(|found| (found.rule, found.legal_from)).collect();
+                    let gates = GATES.iter().filter(|gate| {
+                        (gate.after)(earlier)
+                            && (gate.binds)(&rules, earlier, later)
+                            && gap < (gate.delay)(&rules, earlier)
+                            && gate.rule != FAW
+                    });
+                    let legal = |gate: &gates::Gate| Some(100 + (gate.delay)(&rules, earlier));
+                    let expected: Vec<_> = gates.map(|gate| (gate.rule, legal(gate))).collect();
+                    assert_eq!(ours, expected, "{later} {gap} behind {earlier}");
+                    bound += expected.len();
+                }
+            }
+        }
+        assert!(bound > 5000, "{bound}");
     }
 }

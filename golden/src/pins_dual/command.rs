@@ -195,13 +195,4 @@ impl DualRules {
     pub fn banks(&self) -> usize {
         self.ranks * self.banks_per_rank()
     }
-
-    /// No gate is longer.
-    pub(super) fn reach(&self) -> u64 {
-        let of_gemv = self.dot * self.words + self.results + self.t_rtp + self.burst;
-        let of_bus = self.cwl + self.burst + self.t_wtr_s + self.t_wtr_l + self.t_wr;
-        [self.t_rc, self.t_faw, self.t_ras, self.t_rfc, self.gwrite, of_gemv, of_bus]
-            .into_iter()
-            .fold(self.t_rp, u64::max)
-    }
 }

@@ -37,6 +37,7 @@
 //! | `schema` | `pimlico schema`: kinds of JSON documents |
 //! | `gear` | the flag `--gear` |
 //! | `mdq` | the flag `--mdq` |
+//! | `npu` | flags of NeuPIMs' NPU and of what feeds its PIMs |
 //! | `policy` | the flag `--policy` and its threads |
 //! | `values` | values that flags of several commands take |
 //! | `flags` | what the flags of all commands have in common |
@@ -60,6 +61,7 @@ mod layout;
 mod mdq;
 mod models;
 mod names;
+mod npu;
 mod output;
 mod pages;
 mod pieces;

@@ -23,8 +23,8 @@ const MOST_REQUESTS: u64 = 10_000_000;
 /// Which requests.
 #[derive(Args)]
 pub struct TraceArguments {
-    /// The requests: a file, or made with the lengths of openr1, openr1-single, dolphin, openthoughts, longbench, qmsum,
-    /// hotpotqa or musique
+    /// The requests: a file, or made with the lengths of openr1, openr1-single, dolphin, openthoughts, longbench, sharegpt,
+    /// alpaca, qmsum, hotpotqa or musique
     #[arg(long, default_value = "longbench", value_name = "FILE|NAME")]
     trace: String,
     /// How many requests are made [default: 1000], or taken of a file [default: all]

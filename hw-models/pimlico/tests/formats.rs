@@ -26,6 +26,7 @@ const TABLES: &[&str] = &[
     "layout prefill --policy ddb",
     "trace show --trace openr1 --requests 20",
     "serve --trace longbench --requests 4 --policy gpu-only",
+    "serve --system neupims --trace alpaca --requests 4 --mha algorithm",
     "sweep latency",
     "sweep serving --study l3-overlap",
     "sweep batch --memory 128 --max-context 32768 --requests 2",

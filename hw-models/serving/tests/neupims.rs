@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: MIT
 //! NeuPIMs' scheduler against `golden::neupims`, and its values from the paper.
 
+use pimlico_device::neupims::NeupimsSpec;
 use pimlico_golden::neupims as golden;
 use pimlico_model::presets;
 use pimlico_serving::llm::Llm;
+use pimlico_serving::neupims::engine::{EngineLatency, Engines};
 use pimlico_serving::neupims::estimate::{Algorithm1, BANKS, MhaLatency, PAGE};
 use pimlico_serving::neupims::iteration::halves;
 use pimlico_serving::neupims::packing::{NewRequest, busiest_to_mean, min_load};
 use pimlico_serving::neupims::partition::first_parts;
 use pimlico_serving::neupims::shard::Shard;
 use pimlico_serving::neupims::stages::{Operators, Stages, run_interleaved, run_serial};
-use pimlico_serving::neupims::system::{Assign, CHANNELS, Interleave, System, latencies};
+use pimlico_serving::neupims::system::{
+    Assign, CHANNELS, Interleave, RowBuffers, System, latencies,
+};
 use pimlico_serving::neupims::workload::{DATASETS, LONGEST, warm_batch};
+use pimlico_workload::neupims::attention::RequestJob;
+use pimlico_workload::neupims::{ChannelsBy, Setup};
 use proptest::prelude::*;
 
 fn shard(name: &str, tp: u64, pp: u64) -> Shard {
@@ -103,6 +109,54 @@ fn a_timeline_of_four_blocks_takes_what_the_formula_says() {
         let off = timeline.end.abs_diff(ours.tck) as f64 / timeline.end as f64;
         assert!(off < 0.01, "{requests}: {} {}", timeline.end, ours.tck);
         assert!(run_interleaved(4, &parts, false).end <= timeline.end);
+    }
+}
+
+#[test]
+fn the_engine_takes_as_long_for_all_lengths_of_as_many_words() {
+    let spec = NeupimsSpec::built_in("hbm2-neupims").expect("a device");
+    let of_7b = Shard { heads: 4, ..shard("gpt3-7b", 4, 1) };
+    let engine = EngineLatency::new(&spec, RowBuffers::Dual);
+    let options = pimlico_device::neupims::ChannelOptions { data: false, ..Default::default() };
+    let commands = pimlico_device::neupims::Commands::Composite;
+    let by = ChannelsBy::ENGINE;
+    let setup = Setup { spec: spec.clone(), options, commands, threads: 1, by };
+    for tokens in [1, 15, 16, 17, 31, 33, 127, 129, 290, 300, 511, 513, 530] {
+        let job = RequestJob {
+            heads: 4,
+            head_dim: 128,
+            tokens: tokens as usize,
+            distribution: pimlico_model::data::Distribution::Random,
+            seed: 3,
+        };
+        let run = job.run(&setup).expect("it has room").tck;
+        assert_eq!(engine.tck(&of_7b, tokens), run, "{tokens}");
+    }
+    assert_eq!(engine.runs(), 10);
+    let long = Shard { heads: 96, ..of_7b };
+    let error = engine.prepare([(&long, 32_768)], 1).expect_err("no room").to_string();
+    assert!(error.contains("rows of each bank of a channel"), "{error}");
+}
+
+#[test]
+fn latencies_of_the_engine_are_around_those_of_algorithm_1() {
+    let spec = NeupimsSpec::built_in("hbm2-neupims").expect("a device");
+    let engines = Engines::new(&spec, 2).expect("they run");
+    let [alone, beside] = engines.rates();
+    assert!(60.0 < beside && beside < alone && alone < 90.0, "{alone} {beside}");
+    let npu = engines.bound(&System::NEUPIMS).npu;
+    assert_eq!(npu.bandwidth, (10.24 * alone) as u64);
+    let of_7b = shard("gpt3-7b", 4, 1);
+    let contexts = [40, 300, 700].map(|tokens| (&of_7b, tokens));
+    engines.of(RowBuffers::Dual).prepare(contexts, 2).expect("room");
+    assert_eq!(engines.of(RowBuffers::Dual).runs(), 3);
+    for (_, tokens) in contexts {
+        let estimate = Algorithm1::AUTHORS.tck(&of_7b, tokens) as f64;
+        let [dual, single] = [RowBuffers::Dual, RowBuffers::Single]
+            .map(|memory| engines.of(memory).tck(&of_7b, tokens) as f64);
+        // Refresh, and writes and softmax of the first head.
+        assert!((0.85..1.35).contains(&(dual / estimate)), "{tokens}: {dual} {estimate}");
+        assert!(single >= dual, "{tokens}: {single} {dual}");
     }
 }
 

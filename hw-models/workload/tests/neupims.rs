@@ -104,6 +104,7 @@ fn random_work_keeps_estimates_and_rules_whatever_the_threads() {
             sums: 1,
             tck: 60_000,
             seed: 3,
+            watched: true,
         };
         let report = study.run(2).expect("it runs");
         let same = study.run(1).expect("it runs");

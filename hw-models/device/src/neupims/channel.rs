@@ -78,6 +78,9 @@ pub struct NeupimsChannel {
     statistics: ChannelStatistics,
     dropped: u64,
     watch: Option<Box<dyn ChannelWatch>>,
+    /// Every cycle is stepped, for comparison.
+    #[cfg(test)]
+    pub(super) steps_all: bool,
 }
 
 impl NeupimsChannel {
@@ -115,6 +118,8 @@ impl NeupimsChannel {
             statistics: ChannelStatistics::default(),
             dropped: 0,
             watch: None,
+            #[cfg(test)]
+            steps_all: false,
         }
     }
 
@@ -141,6 +146,11 @@ impl NeupimsChannel {
     /// Has the pins watched from here on.
     pub fn watch(&mut self, watch: Box<dyn ChannelWatch>) {
         self.watch = Some(watch);
+    }
+
+    /// Has them watched no longer.
+    pub fn unwatch(&mut self) {
+        self.watch = None;
     }
 
     /// What it did since the last time, or since the reset.
@@ -203,9 +213,18 @@ impl NeupimsChannel {
         }
     }
 
+    /// For how many cycles from here on nothing happens; a design is stepped.
+    fn rest_limit(&self) -> u64 {
+        #[cfg(test)]
+        if self.steps_all {
+            return 0;
+        }
+        if self.hardware.is_some() { 0 } else { self.controller.rest_limit() }
+    }
+
     /// The next tCK, or several in which nothing happens.
     fn go_on(&mut self, wakes: Option<u64>, until: u64) -> Result<(), DeviceError> {
-        let limit = if self.hardware.is_some() { 0 } else { self.controller.rest_limit() };
+        let limit = self.rest_limit();
         if limit > 1 {
             let ahead = self.controller.rest(0);
             let accepts =
@@ -383,6 +402,9 @@ impl NeupimsChannel {
 
     fn put(&mut self, due: u64, event: ChannelEvent) {
         let behind = self.events.iter().rev().take_while(|(other, _)| *other > due).count();
-        self.events.insert(self.events.len() - behind, (due, event));
+        match behind {
+            0 => self.events.push_back((due, event)),
+            _ => self.events.insert(self.events.len() - behind, (due, event)),
+        }
     }
 }

@@ -243,3 +243,93 @@ fn defined<A: Format>(words: &[([u16; WORD], [u16; WORD])]) -> u16 {
     });
     sum.narrow::<Binary16>().to_bits() as u16
 }
+
+/// Reads and writes, as fast as they are taken or with pauses, and tiles and GWRITEs.
+struct Mixed {
+    state: u64,
+    /// One of so many cycles has a request of MEM.
+    pause: u64,
+    next_mem: u64,
+    list: Vec<PimRequest>,
+    events: Vec<(u64, ChannelEvent)>,
+}
+
+impl Mixed {
+    fn below(&mut self, most: u64) -> u64 {
+        // Knuth's multiplier; the upper bits are taken.
+        self.state = self
+            .state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.state >> 33) % most
+    }
+}
+
+impl ChannelHost for Mixed {
+    fn mem(&mut self, now: u64) -> Option<MemRequest> {
+        if now < self.next_mem {
+            return None;
+        }
+        self.next_mem = now + self.below(self.pause);
+        let data = (self.below(5) == 0).then_some([now as u16; BURST]);
+        // Few rows of few banks, so that there are hits, conflicts and rows of PIM.
+        let [bank, row, column] = [32, 4, 16].map(|most| self.below(most));
+        Some(MemRequest { bank: bank as u8, row: row as u16, column: column as u8, data })
+    }
+
+    fn pim(&mut self, _: u64) -> Option<PimRequest> {
+        if self.list.is_empty() {
+            let row = self.below(6) as u16;
+            match self.below(6) {
+                0 => self.list.push(PimRequest::Gwrite { bank: self.below(32) as u8, row }),
+                kind => {
+                    let sums = 1 + self.below(4);
+                    let counts: Vec<u8> = (0..sums).map(|_| 1 + self.below(8) as u8).collect();
+                    operation(row, &counts, kind == 1, &mut self.list);
+                    self.list.reverse();
+                }
+            }
+        }
+        self.list.pop()
+    }
+
+    fn event(&mut self, now: u64, event: &ChannelEvent) {
+        self.events.push((now, *event));
+    }
+
+    fn wakes(&self) -> Option<u64> {
+        Some(self.next_mem)
+    }
+
+    fn is_done(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_channel_that_rests_is_one_that_is_stepped() {
+    let spec = NeupimsSpec::built_in("hbm2-neupims").expect("it is there");
+    for (seed, pause) in [(1, 1), (2, 1), (3, 4), (4, 30), (5, 400)] {
+        let options = ChannelOptions {
+            memory: if seed == 2 { Memory::Blocked } else { Memory::Dual },
+            reads: if seed == 3 { ReadQueue::Long } else { ReadQueue::Short },
+            ..ChannelOptions::default()
+        };
+        let run = |steps_all| {
+            let mut channel = NeupimsChannel::new(&spec, &options);
+            channel.steps_all = steps_all;
+            let log = Log::default();
+            channel.watch(Box::new(log.clone()));
+            let (list, events) = (Vec::new(), Vec::new());
+            let mut host = Mixed { state: seed, pause, next_mem: 0, list, events };
+            channel.run(&mut host, 30_000).expect("no design in lockstep");
+            let pins = std::mem::take(&mut *log.0.lock().expect("one at a time"));
+            (pins, host.events, channel.take_statistics(), channel.tck())
+        };
+        let (rested, stepped) = (run(false), run(true));
+        assert_eq!(rested.0, stepped.0, "{seed}: pins");
+        assert_eq!(rested.1, stepped.1, "{seed}: events");
+        assert_eq!((rested.2, rested.3), (stepped.2, stepped.3), "{seed}: statistics");
+        assert!(rested.0.len() > 400, "{seed}: {}", rested.0.len());
+    }
+}

@@ -94,6 +94,7 @@ impl ServeArguments {
     /// What has no effect with a policy is refused.
     fn refuse_what_does_nothing(&self, policy: Policy) -> Result<(), Failure> {
         self.modules.refuse("--system l3")?;
+        self.npus.refuse("--system l3")?;
         let with = format!("--policy {}", policy.name());
         let refuse = |flag: &str, is_given: bool| refuse(flag, is_given, &with);
         if self.admission == Some(Reserved::Static) {

@@ -31,7 +31,7 @@ pub struct ModuleArguments {
     /// Nodes of eight modules; of four beside a GPU [default: 4]
     #[arg(long, value_name = "N")]
     nodes: Option<u64>,
-    /// Stages of layers [default: a node for each, where layers divide evenly; 1 of pim-hfa]
+    /// Stages of layers [default: a node for each, where layers divide evenly; 1 of pim-hfa; the paper's of neupims]
     #[arg(long, value_name = "N")]
     pp: Option<u64>,
     /// Where K and V of a head are [default: itpp; hfa of pim-hfa]
@@ -87,10 +87,20 @@ enum Buffers {
 }
 
 impl ModuleArguments {
+    /// Stages, where they are given.
+    pub fn pp(&self) -> Option<u64> {
+        self.pp
+    }
+
     /// Refuses all of them.
     pub fn refuse(&self, with: &str) -> Result<(), Failure> {
-        refuse("nodes", self.nodes.is_some(), with)?;
         refuse("pp", self.pp.is_some(), with)?;
+        self.refuse_all_but_pp(with)
+    }
+
+    /// Refuses all but stages.
+    pub fn refuse_all_but_pp(&self, with: &str) -> Result<(), Failure> {
+        refuse("nodes", self.nodes.is_some(), with)?;
         refuse("partition", self.partition.is_some(), with)?;
         refuse("micro-batches", self.micro_batches.is_some(), with)?;
         refuse("io-buffers", self.io_buffers.is_some(), with)?;
@@ -159,6 +169,7 @@ impl ServeArguments {
         ] {
             refuse(flag, is_given, "--system lol-pim")?;
         }
+        self.npus.refuse("--system lol-pim")?;
         self.refuse_window()?;
         match self.admission {
             Some(Reserved::Reserve) => {

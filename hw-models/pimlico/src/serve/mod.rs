@@ -3,6 +3,7 @@
 //!
 //! * [`l3`]: L3's system and its baselines.
 //! * [`lol`]: LoL-PIM's system.
+//! * [`neupims`]: NeuPIMs' system.
 //! * [`text`]: the report for people.
 //! * [`timeline`]: the tasks of some iterations.
 //! * [`perfetto`]: iterations as a Chrome trace.
@@ -11,6 +12,7 @@
 
 mod l3;
 mod lol;
+mod neupims;
 mod perfetto;
 mod picture;
 mod requests;
@@ -45,16 +47,17 @@ Examples:
   pimlico serve --model gpt-175b --trace longbench --requests 200 --policy l3
   pimlico serve --model gpt-89b --trace azure.csv --requests 1000 --policy gpu-only --json
   pimlico serve --model gpt-175b --trace openr1 --requests 40 --plot a.svg --perfetto a.json --window 20:23
-  pimlico serve --system lol-pim --model qwen1.5-7b --trace musique --requests 200 --nodes 4")]
+  pimlico serve --system lol-pim --model qwen1.5-7b --trace musique --requests 200 --nodes 4
+  pimlico serve --system neupims --model gpt3-13b --trace sharegpt --requests 1000 --policy npu-pim")]
 pub struct ServeArguments {
     /// The system
     #[arg(long, value_enum, default_value_t = ServedSystem::L3)]
     system: ServedSystem,
     /// The policy: of l3 gpu-only, hbm-pim, r-pim, cpu-offload, l3-naive, l3-interleave, l3; of lol-pim lol-pim, pim-hfa,
-    /// gpu-lol-pim [default: that of the system's name]
+    /// gpu-lol-pim; of neupims npu-only, npu-pim, neupims [default: that of the system's name]
     #[arg(long, value_name = "POLICY")]
     policy: Option<String>,
-    /// The language model, by name [default: gpt-175b of l3, qwen1.5-7b of lol-pim]
+    /// The language model, by name [default: gpt-175b of l3, qwen1.5-7b of lol-pim, gpt3-7b of neupims]
     #[arg(long, value_name = "NAME", value_parser = model_name())]
     model: Option<String>,
     #[command(flatten)]
@@ -91,7 +94,7 @@ pub struct ServeArguments {
     /// Constants of the GPU's roofline [default: attacc]
     #[arg(long, value_enum)]
     gpu_model: Option<Constants>,
-    /// GPUs that share a model out among them, or modules that share a stage [default: the paper's for the model; a node's]
+    /// GPUs that share a model out among them, or modules or NPUs that share a stage [default: the paper's for the model; a node's]
     #[arg(long, value_name = "N")]
     tp: Option<u64>,
     /// Replicas of the model [default: as many as there are GPUs for]
@@ -99,6 +102,8 @@ pub struct ServeArguments {
     dp: Option<u64>,
     #[command(flatten)]
     modules: lol::ModuleArguments,
+    #[command(flatten, next_help_heading = "NPUs (--system neupims)")]
+    npus: neupims::NpuArguments,
     /// When memory is reserved for a request [default: reserve; of lol-pim lazy, of pim-hfa static]
     #[arg(long, value_enum)]
     admission: Option<Reserved>,
@@ -148,6 +153,8 @@ enum ServedSystem {
     L3,
     /// Modules of AiM channels over nodes, and its baselines
     LolPim,
+    /// NPUs whose memory computes attention, and its baselines
+    Neupims,
 }
 
 /// Constants of a GPU.
@@ -245,6 +252,7 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     match arguments.system {
         ServedSystem::L3 => l3::run(arguments),
         ServedSystem::LolPim => lol::run(arguments),
+        ServedSystem::Neupims => neupims::run(arguments),
     }
 }
 

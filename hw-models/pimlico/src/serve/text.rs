@@ -4,7 +4,9 @@
 use crate::output::{self, Page, decimal, grouped};
 use pimlico_serving::metrics::Percentiles;
 use pimlico_serving::predict::{Predicted, PredictorOutcome};
+use pimlico_serving::report::neupims::DeviceShares;
 use pimlico_serving::report::{Machine, ResourceReport, ServeReport, StageReport};
+use serde::Serialize;
 
 /// The report.
 pub fn page(report: &ServeReport) -> Page {
@@ -64,6 +66,9 @@ pub fn page(report: &ServeReport) -> Page {
     if let Some(of) = report.stages {
         page += stages(of);
     }
+    if let Some(of) = report.devices {
+        page += devices(of);
+    }
     if let Some(of) = report.predictor {
         page += predictor(of);
     }
@@ -115,7 +120,23 @@ fn machine(report: &ServeReport) -> String {
             hardware.epu_lanes,
             hardware.gpus,
         ),
+        Machine::Neupims(hardware) => format!(
+            "{} NPUs, TP {}, PP {}, {} channels each; row buffers {}, channels {}, sub-batches {}, at most {} requests",
+            hardware.devices,
+            parallel.tp,
+            parallel.pp,
+            hardware.channels,
+            word(hardware.memory),
+            word(hardware.assign),
+            word(hardware.interleave),
+            grouped(hardware.batch),
+        ),
     }
+}
+
+/// The word by which a document has it.
+fn word(of: impl Serialize) -> String {
+    serde_json::to_value(of).ok().and_then(|of| Some(of.as_str()?.to_owned())).unwrap_or_default()
 }
 
 /// What the scheduler has learned.
@@ -132,6 +153,14 @@ fn predictor(of: PredictorOutcome) -> Page {
     ];
     Page::from("\nWhat the scheduler learned\n\n")
         + output::table(&["of", "seen", "mean error, %"], rows.map(row))
+}
+
+/// What is used of the devices.
+fn devices(of: DeviceShares) -> Page {
+    let DeviceShares { npu, pim, dots, bandwidth } = of;
+    let header = ["arrays", "PIM at work", "dot products", "bandwidth"];
+    let row = [npu, pim, dots, bandwidth].map(|share| decimal(100.0 * share, 1)).to_vec();
+    Page::from("\nUsed of a device in % while it makes tokens\n\n") + output::table(&header, [row])
 }
 
 /// What the time of stages goes to.

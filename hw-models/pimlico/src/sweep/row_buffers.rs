@@ -7,6 +7,7 @@ use crate::output::{self, FormatArguments, Page, decimal, table};
 use crate::run::ChannelArguments;
 use crate::schema::Kind;
 use clap::{Args, ValueEnum};
+use pimlico_workload::neupims::report::ChannelReport;
 use pimlico_workload::neupims::row_buffers::{RowBufferReport, RowBufferRow, RowBufferStudy, Work};
 
 /// Arguments of `pimlico sweep row-buffers`.
@@ -26,6 +27,9 @@ pub struct RowBuffersArguments {
     /// tCK of each run
     #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1000..=100_000_000))]
     tck: u64,
+    /// Without the checker at the pins, which takes longer than the channel
+    #[arg(long)]
+    unwatched: bool,
     #[command(flatten)]
     channel: ChannelArguments,
     /// Seed of random work
@@ -58,6 +62,7 @@ pub fn run(arguments: &RowBuffersArguments) -> Result<(), Failure> {
         sums: arguments.sums,
         tck: arguments.tck,
         seed: arguments.seed,
+        watched: !arguments.unwatched,
     };
     let report = study.run(arguments.threads.count())?;
     output::report(arguments.format, (Kind::SweepRowBuffers, &report), &text(&report))?;
@@ -78,8 +83,9 @@ fn name(row: &RowBufferRow) -> String {
 fn text(report: &RowBufferReport) -> Page {
     let RowBufferReport { device, commands, precharge, refresh, work, sums, tck, .. } = report;
     let refresh = if *refresh { "on" } else { "off" };
+    let watched = if report.watched { "" } else { ", pins not watched" };
     let title = format!(
-        "a channel of {device}, {work} work, sums of a tile: {sums}, {commands} commands, PIM_PRECHARGE of {precharge}, refresh {refresh}, {} tCK a run\n\
+        "a channel of {device}, {work} work, sums of a tile: {sums}, {commands} commands, PIM_PRECHARGE of {precharge}, refresh {refresh}, {} tCK a run{watched}\n\
          MEM: bursts of the data bus; PIM: dot products of the PUs; shares are of what each has alone\n\n",
         output::grouped(*tck)
     );
@@ -115,6 +121,16 @@ fn text(report: &RowBufferReport) -> Page {
         "bus",
         "feed",
     ];
+    let mem_losses = [
+        "row buffers",
+        "results",
+        "command bus",
+        "window",
+        "PIM's row",
+        "refresh",
+        "rows",
+        "rows alone",
+    ];
     let each = |cells: fn(&RowBufferRow) -> Vec<String>| {
         report.rows.iter().map(move |row| std::iter::once(name(row)).chain(cells(row)).collect())
     };
@@ -126,6 +142,8 @@ fn text(report: &RowBufferReport) -> Page {
         + table(&operations, each(operation_cells))
         + "\nPIM's tCK without a dot product at once with MEM, in % of all, by cause\n\n"
         + table(&losses, each(loss_cells))
+        + "\nMEM's tCK without a burst at once with PIM, in % of all, by cause; rows: closed ones, and those that the queue waits for\n\n"
+        + table(&mem_losses, each(mem_loss_cells))
 }
 
 fn rate_cells(row: &RowBufferRow) -> Vec<String> {
@@ -165,6 +183,29 @@ fn operation_cells(row: &RowBufferRow) -> Vec<String> {
         decimal(of.fullest_percent, 1),
         decimal(of.mean_slack_lost_tck, 1),
     ]
+}
+
+/// What MEM lost to its rows: the rest, as the controller counts cycles behind an RD or WR as well, in which its burst has the bus.
+fn lost_to_rows(of: &ChannelReport) -> f64 {
+    let lost = &of.mem_lost_tck;
+    let others = lost.results + lost.command_bus + lost.window + lost.reserved + lost.refresh;
+    (100.0 - of.mem_percent - 100.0 * others as f64 / of.tck.max(1) as f64).max(0.0)
+}
+
+fn mem_loss_cells(row: &RowBufferRow) -> Vec<String> {
+    let lost = &row.both.mem_lost_tck;
+    let percent = |tck: u64| 100.0 * tck as f64 / row.both.tck.max(1) as f64;
+    [
+        percent(lost.results),
+        percent(lost.command_bus),
+        percent(lost.window),
+        percent(lost.reserved),
+        percent(lost.refresh),
+        lost_to_rows(&row.both),
+        lost_to_rows(&row.mem_alone),
+    ]
+    .map(|percent| decimal(percent, 1))
+    .to_vec()
 }
 
 fn loss_cells(row: &RowBufferRow) -> Vec<String> {

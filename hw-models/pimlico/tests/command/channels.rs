@@ -170,3 +170,14 @@ fn wrong_input_is_refused_in_one_line() {
         assert_eq!(message.lines().count(), 1, "{arguments}: {message}");
     }
 }
+
+#[test]
+fn what_a_channel_does_does_not_depend_on_who_watches() {
+    let line = "sweep row-buffers --tck 5000 --json";
+    let (watched, mut alone) = (json(line), json(&format!("{line} --unwatched")));
+    assert_eq!((&watched["watched"], &alone["watched"]), (&true.into(), &false.into()));
+    for key in ["pimlico", "watched"] {
+        alone[key] = watched[key].clone();
+    }
+    assert_eq!(watched, alone);
+}

@@ -52,10 +52,32 @@ fn power_has_parts_and_divisions_are_compared() {
 }
 
 #[test]
+fn latencies_are_those_of_the_engine_where_it_is_asked() {
+    let line = "sweep neupims --paper-table 4 --samples 1 --pim-issue 1 --json";
+    let (algorithm, engine) = (json(line), json(&format!("{line} --mha engine --threads 2")));
+    let note = |report: &Value| report["notes"][0].as_str().expect("text").to_owned();
+    assert!(note(&algorithm).contains("Algorithm 1; no command is executed"));
+    assert!(note(&engine).contains("engine, command by command, with refresh; packing is by"));
+    // Matrices bound the interleaved stages, so that refresh does not make them slower by itself.
+    let pim = |report: &Value| ours(report, "NeuPIMs' PIM");
+    assert!(pim(&engine) > pim(&algorithm), "{} {}", pim(&engine), pim(&algorithm));
+    let mut one = json(&format!("{line} --mha engine --threads 1"));
+    one["pimlico"] = engine["pimlico"].clone();
+    assert_eq!(one, engine);
+}
+
+#[test]
 fn the_timeline_is_drawn() {
     let report = json("sweep neupims --figure 11 --plot neupims.svg --json");
     assert_eq!(report["violations"], 0);
     assert!(ours(&report, "two sub-batches: run and formula") <= 1.0);
+    // T = A + B + 3 (C + D) + E + F.
+    let table = |at: usize| report["tables"][at]["rows"].as_array().expect("rows").clone();
+    let stages: Vec<u64> =
+        table(1)[0].as_array().expect("A to F").iter().filter_map(Value::as_u64).collect();
+    let [a, b, c, d, e, f] = stages[..] else { panic!("{stages:?}") };
+    let total = a + b + 3 * (c + d) + e + f;
+    assert_eq!((&table(2)[1][1], &table(2)[1][2]), (&total.into(), &total.into()));
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("neupims.svg");
     let svg = fs::read_to_string(file).expect("it is there");
     assert!(
@@ -73,6 +95,7 @@ fn wrong_input_is_one_line() {
         ("--figure 14 --link-gbps nan", "expected gigabytes a second"),
         ("--figure 14 --pim-issue 1", "--pim-issue: it does nothing here"),
         ("--paper-table 4 --samples 0", "--samples"),
+        ("--paper-table 4 --mha table", "invalid value 'table'"),
         ("--figure 13 --capacity check --samples 1", "weights, K and V of the fullest channel"),
     ] {
         let message = refused(&format!("sweep neupims {flags}"));

@@ -35,7 +35,6 @@ fn every_policy_serves_and_those_that_there_are_not_are_named() {
         message.contains("l3 has gpu-only, hbm-pim, r-pim, cpu-offload, l3-naive"),
         "{message}"
     );
-    refused("serve --system neupims");
 }
 
 #[test]
@@ -77,6 +76,65 @@ fn what_modules_cannot_do_is_refused() {
     let l3 = refused("serve --trace longbench --requests 1 --nodes 2");
     assert!(l3.contains("--nodes: it does nothing with --system l3"), "{l3}");
     assert!(refused("serve --admission static").contains("l3 has reserve and lazy"));
+}
+
+#[test]
+fn npus_serve_and_their_document_is_the_same_on_any_threads() {
+    let line = "serve --system neupims --trace sharegpt --requests 60 --json";
+    let first = json(&format!("{line} --threads 1"));
+    let mut second = json(&format!("{line} --threads 2"));
+    assert_eq!((number(&first, "violations"), number(&first, "parallel.tp")), (0.0, 4.0));
+    assert!(number(&first, "ttft_ns.p50") > 0.0 && number(&first, "itl_ns.p50") > 0.0);
+    assert!(number(&first, "cost_entries.run") > 20.0);
+    second["wall_s"] = first["wall_s"].clone();
+    assert_eq!(first, second);
+    let speed = |flags: &str| {
+        let report = json(&format!("{line} {flags}"));
+        assert_eq!(report["violations"], 0, "{flags}");
+        let shares = report["devices"].as_object().expect("shares");
+        let shares: Vec<f64> = shares.values().filter_map(serde_json::Value::as_f64).collect();
+        assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)), "{flags}: {shares:?}");
+        number(&report, "tokens_per_s")
+    };
+    let [fed, unlimited] =
+        ["", "--pim-issue unlimited"].map(|feed| speed(&format!("--policy npu-pim {feed}")));
+    let neupims = number(&first, "tokens_per_s");
+    assert!(neupims > unlimited && unlimited > fed, "{neupims} {unlimited} {fed}");
+    assert!(speed("--policy npu-only") > speed("--policy npu-only --npu-attention arrays"));
+    assert!(speed("--mha algorithm") > neupims);
+    assert!(speed("--link-gbps 16") < neupims && speed("--kv-append on") <= neupims);
+    let few = json(&format!("{line} --batch 7 --closed-loop 20"));
+    assert_eq!((number(&few, "batch.max"), &few["violations"]), (7.0, &0.into()));
+    let stages = json(&format!("{line} --model gpt3-30b --mha algorithm"));
+    let names = |of: &serde_json::Value| of["name"].as_str().expect("a name").to_owned();
+    let resources = stages["resources"].as_array().expect("resources");
+    let resources: Vec<String> = resources.iter().map(names).collect();
+    assert_eq!(resources, ["prompts_0", "prompts_1", "stage_0", "stage_1"]);
+}
+
+#[test]
+fn what_npus_cannot_do_is_refused() {
+    let of = |flags: &str| refused(&format!("serve --system neupims --trace alpaca {flags}"));
+    assert!(of("--policy l3").contains("neupims has npu-only, npu-pim, neupims"));
+    assert!(of("--model gpt-175b --pp 1").contains("the weights of gpt-175b take"));
+    assert!(of("--model llama-3.1-8b").contains("expected a model of one K and V head"));
+    assert!(of("--tp 5").contains("gpt3-7b: 32 heads cannot be divided over 5 devices"));
+    assert!(of("--batch 0").contains("--batch 0: expected 1 to 65536"));
+    assert!(of("--model gpt3-30b --batch 1").contains("2 stages have a request each"));
+    assert!(of("--pim-issue 0").contains("expected unlimited, or 1 to 1024 commands"));
+    assert!(of("--pim-issue 1").contains("--pim-issue: it does nothing with --policy neupims"));
+    assert!(of("--policy npu-pim --interleave on").contains("--interleave: it does nothing"));
+    assert!(of("--npu-attention arrays").contains("--npu-attention: it does nothing"));
+    assert!(of("--nodes 2").contains("--nodes: it does nothing with --system neupims"));
+    assert!(of("--plot a.svg").contains("--plot: it does nothing with --system neupims"));
+    assert!(of("--admission lazy").contains("--admission: neupims has reserve"));
+    assert!(of("--link-gbps nan").contains("expected gigabytes a second"));
+    let l3 = refused("serve --trace longbench --requests 1 --batch 4");
+    assert!(l3.contains("--batch: it does nothing with --system l3"), "{l3}");
+    let head = "arrived_at,num_prefill_tokens,num_decode_tokens\n";
+    fs::write(file("long.csv"), format!("{head}0,40000,6\n")).expect("a file");
+    let long = refused("serve --system neupims --trace long.csv");
+    assert!(long.contains("K and V of the shortest request, 40006 tokens of gpt3-7b"), "{long}");
 }
 
 #[test]

@@ -101,12 +101,25 @@ impl System {
         let tck = match self.memory {
             RowBuffers::Dual => {
                 let pim = most(|sum| sum.pim.max(sum.window + sum.append));
-                let first_head = (softmax + most(|sum| sum.staging)) / shard.heads;
+                // What a latency from a run has waited for already.
+                let first_head = match latency.has_vectors() {
+                    true => 0,
+                    false => (softmax + most(|sum| sum.staging)) / shard.heads,
+                };
                 pim.max(softmax) + first_head
             }
             _ => {
                 let fed = self.pim_issue.map_or(0, |rate| work.fine_commands().div_ceil(rate));
-                most(|sum| sum.pim).max(fed) + most(|sum| sum.staging + sum.append) + softmax
+                let vectors = |staging: u64| staging + softmax;
+                match latency.has_vectors() {
+                    true => {
+                        let fed = fed + vectors(most(|sum| sum.staging));
+                        most(|sum| sum.pim + sum.append).max(fed)
+                    }
+                    false => {
+                        most(|sum| sum.pim).max(fed) + vectors(most(|sum| sum.staging + sum.append))
+                    }
+                }
             }
         };
         let busy: u64 = sums.iter().map(|sum| sum.pim).sum();

@@ -21,6 +21,11 @@ pub trait MhaLatency: Sync {
 
     /// tCK of a request's attention in a channel that does nothing else.
     fn tck(&self, shard: &Shard, tokens: u64) -> u64;
+
+    /// Whether the writes for GWRITEs and softmax are in it.
+    fn has_vectors(&self) -> bool {
+        false
+    }
 }
 
 /// Algorithm 1 with its parameters.

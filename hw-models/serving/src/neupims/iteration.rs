@@ -23,10 +23,16 @@ impl System {
         let whole = of(channels);
         let serial = (whole.operators.serial(shard.blocks), vec![whole], None);
         let interleaved = || {
-            let [mut one, mut two] = halves(channels).map(|part| of(&part));
-            let bus = [&one, &two].map(|part| part.attention.bytes.div_ceil(self.npu.bandwidth));
-            one.operators.ffn = self.beside(shard, one.operators.ffn, bus[1]);
-            two.operators.ffn = self.beside(shard, two.operators.ffn, bus[0]);
+            let npu = Npu { bandwidth: self.npu.beside, ..self.npu };
+            let beside = Self { npu, ..*self };
+            let [mut one, mut two] =
+                halves(channels).map(|part| Part::of(&beside, shard, latency, &part));
+            if self.npu.beside == self.npu.bandwidth {
+                let bus =
+                    [&one, &two].map(|part| part.attention.bytes.div_ceil(self.npu.bandwidth));
+                one.operators.ffn = self.beside(shard, one.operators.ffn, bus[1]);
+                two.operators.ffn = self.beside(shard, two.operators.ffn, bus[0]);
+            }
             let stages = Stages::of(&[one.operators, two.operators]);
             (stages.total(shard.blocks), vec![one, two], Some(stages))
         };
@@ -41,6 +47,19 @@ impl System {
         };
         let link_tck = self.links(shard, requests as u64);
         BatchIteration::of(shard, requests as u64, tck, link_tck, &parts, stages)
+    }
+
+    /// tCK of a prompt on the devices of a stage of NPUs alone: matrices of all its tokens, for each head the two products of
+    /// attention on the arrays, whole rectangles, and softmax of its rows on the vector units.
+    pub fn prompt(&self, shard: &Shard, tokens: u64) -> u64 {
+        let npu = &self.npu;
+        let matrices =
+            npu.matrices(tokens, &shard.qkv()) + npu.matrices(tokens, &shard.projection_ffn());
+        let products = [(shard.head_dim, tokens), (tokens, shard.head_dim)];
+        let softmax = tokens * shard.heads * npu.softmax_operations(tokens);
+        let attention =
+            shard.heads * npu.matrices(tokens, &products) + softmax.div_ceil(npu.vector_units);
+        shard.blocks * (matrices + attention) + self.links(shard, tokens)
     }
 
     /// tCK of projection and FFN beside attention that has the buses for `bus` tCK: both share the bandwidth.

@@ -6,6 +6,7 @@
 //!
 //! * [`shard`]: the part of a model that a device has.
 //! * [`estimate`]: Algorithm 1, the latency of a request's attention, and what else may take its place.
+//! * [`engine`]: that latency from the engine of a channel.
 //! * [`packing`]: Algorithm 2, and the baselines' round robin.
 //! * [`partition`]: Algorithm 3.
 //! * [`npu`]: matrices and vectors on the NPU.
@@ -16,11 +17,15 @@
 //! * [`attention`]: what attention of requests takes.
 //! * [`capacity`]: what a batch takes of the memory.
 //! * [`power`]: what a channel's power goes to (Table 5).
+//! * [`service`]: the system as it serves a trace, and its policies.
+//! * [`serve`](mod@serve): requests of a trace on the devices.
 //!
 //! # Decisions
 //!
 //! * **Latency.** PIM's times are Algorithm 1's, with every quotient rounded up as in the authors' simulator: no command was
-//!   executed for them, and refresh is in none. [`MhaLatency`](estimate::MhaLatency) is where a channel's engine goes.
+//!   executed for them, and refresh is in none. Or a channel's engine ([`EngineLatency`](engine::EngineLatency)) runs a request of
+//!   each length, with refresh, writes for GWRITE and softmax; requests of a channel follow one another, and the scheduler still
+//!   goes by Algorithm 1.
 //! * **Feed.** The baseline sends every dot product and result as a command of its own; `--pim-issue N` lets it send N in a tCK
 //!   to all channels together, as the authors' simulator does with N = 1. The paper does not mention this. NeuPIMs has no limit.
 //! * **Attention.** With single row buffers softmax and the writes for GWRITE wait for PIM and PIM for them; with dual ones only
@@ -31,12 +36,15 @@
 
 pub mod attention;
 pub mod capacity;
+pub mod engine;
 pub mod estimate;
 pub mod iteration;
 pub mod npu;
 pub mod packing;
 pub mod partition;
 pub mod power;
+pub mod serve;
+pub mod service;
 pub mod shard;
 pub mod stages;
 pub mod system;

@@ -48,6 +48,9 @@ pub struct Npu {
     pub fill: u64,
     /// Bytes in a tCK from all channels.
     pub bandwidth: u64,
+    /// The same while PIM works, with what its results and commands take. As much as without: this is not known, and counts by
+    /// its bytes.
+    pub beside: u64,
 }
 
 impl Npu {
@@ -59,6 +62,7 @@ impl Npu {
         lanes: 128,
         fill: Pipeline::AUTHORS.fill(8, 128),
         bandwidth: 1024,
+        beside: 1024,
     };
 
     /// Multiply-accumulates in a tCK.

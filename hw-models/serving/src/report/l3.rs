@@ -55,6 +55,7 @@ impl ServeReport {
             parallel: Parallel { tp: hardware.tp, pp: 1, dp: hardware.dp },
             hardware: Machine::L3(hardware),
             stages: None,
+            devices: None,
             memory_unit,
             flops: (flops, hardware.gpus as f64 * setup.gpu.flops as f64),
             resource_name: &|resource| resource_name(setup, resource),

@@ -41,6 +41,7 @@ impl ServeReport {
             parallel: Parallel { tp: system.tp, pp: system.pp, dp: 1 },
             hardware: Machine::Lol(system.hardware(config)),
             stages: Some(stages(outcome)),
+            devices: None,
             memory_unit: plan.room().row_bytes,
             flops: (flops, (system.modules() * MODULE_FLOPS) as f64),
             resource_name: &|resource| format!("stage_{resource}"),

@@ -3,18 +3,22 @@
 //!
 //! * [`l3`]: of L3's system and its baselines.
 //! * [`lol`]: of LoL-PIM's.
+//! * [`neupims`]: of NeuPIMs'.
 
 pub mod l3;
 pub mod lol;
+pub mod neupims;
 
 use crate::hardware::Hardware;
 use crate::llm::Llm;
 use crate::lol::system::LolHardware;
 use crate::metrics::Percentiles;
+use crate::neupims::service::NeupimsHardware;
 use crate::outcome::Run;
 use crate::predict::{Predictor, PredictorOutcome};
 use crate::time::{NANOSECOND, SECOND, seconds};
 use crate::trace::{Moments, Trace};
+use neupims::DeviceShares;
 use pimlico_golden::timeline::TimelineChecker;
 use serde::Serialize;
 
@@ -78,6 +82,9 @@ pub struct ServeReport {
     /// Time of all stages by what it goes to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stages: Option<StageReport>,
+    /// Shares of what the devices of a stage could do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub devices: Option<DeviceShares>,
     /// What the scheduler of the first replica has learned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predictor: Option<PredictorOutcome>,
@@ -109,6 +116,8 @@ pub enum Machine {
     L3(Hardware),
     /// Modules of AiM channels.
     Lol(LolHardware),
+    /// NPUs whose memory computes attention.
+    Neupims(NeupimsHardware),
 }
 
 /// Shares of the time of all stages in which requests are live; together they are 1.
@@ -219,6 +228,7 @@ struct Parts<'a> {
     parallel: Parallel,
     hardware: Machine,
     stages: Option<StageReport>,
+    devices: Option<DeviceShares>,
     /// Bytes of a unit in which the run counts memory.
     memory_unit: u64,
     /// Operations that were done, and the peak of all in a second.
@@ -298,6 +308,7 @@ impl ServeReport {
             },
             resources: resources.filter(is_used).collect(),
             stages: parts.stages,
+            devices: parts.devices,
             predictor: run.predictor.as_ref().map(Predictor::outcome),
             flops_utilisation: flops as f64 / (peak * seconds(ps)),
             energy_pj,

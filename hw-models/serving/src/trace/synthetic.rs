@@ -3,6 +3,7 @@
 //!
 //! * L3's data sets (Table 4): lengths are log-normal with the table's mean and deviation, between 1 and
 //!   [`LONGEST`]. Deviations of Dolphin and LongBench are larger than their means, as those of long tails.
+//! * NeuPIMs' data sets (section 8.1): log-normal as well, with the paper's means; deviations are ours, as it has none.
 //! * LoL-PIM's tasks (Table 2): prompts are normal, cut off at the table's minimum and maximum; outputs have LongBench's own
 //!   limits.
 
@@ -41,18 +42,24 @@ pub const DATA_SETS: [DataSet; 5] = [
     DataSet { name: "openr1-single", input: (96.0, 75.1), output: (6342.05, 4232.3) },
 ];
 
+/// NeuPIMs' data sets.
+const CHATS: [DataSet; 2] = [
+    DataSet { name: "sharegpt", input: (80.0, 80.0), output: (296.0, 207.2) },
+    DataSet { name: "alpaca", input: (12.0, 7.2), output: (56.0, 49.3) },
+];
+
 /// Tokens that LongBench's tasks make at the most (`dataset2maxlen.json`).
 const TASK_OUTPUTS: [(&str, u64); 3] = [("qmsum", 512), ("hotpotqa", 32), ("musique", 32)];
 
 /// Names of the traces that can be made.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    let sets = DATA_SETS.into_iter().map(|set| set.name);
+    let sets = DATA_SETS.into_iter().chain(CHATS).map(|set| set.name);
     sets.chain(LONGBENCH.into_iter().map(|task| task.name))
 }
 
 /// So many requests with the lengths of a data set or task, all there from the beginning; `None` if there is no such name.
 pub fn make(name: &str, requests: usize, seed: u64) -> Option<Trace> {
-    let set = DATA_SETS.into_iter().find(|set| set.name == name);
+    let set = DATA_SETS.into_iter().chain(CHATS).find(|set| set.name == name);
     let of_set = |set: DataSet| of_set(set, requests, seed);
     let task = || LONGBENCH.into_iter().find(|task| task.name == name);
     let made = set.map(of_set).or_else(|| Some(of_task(task()?, requests, seed)))?;

@@ -311,7 +311,7 @@ impl<const READS: usize, const WRITES: usize> Model for ChannelController<READS,
             first: input.pim_first_i,
             last: input.pim_last_i,
         });
-        let Some(times) = self.times else {
+        let Some(times) = self.times.as_ref() else {
             let times = Times::sample(input);
             self.state.begin(&times);
             self.times = Some(times);
@@ -326,14 +326,17 @@ impl<const READS: usize, const WRITES: usize> Model for ChannelController<READS,
             self.clock.tick();
             return output;
         };
-        let ticks = self.state.tick(&times, &self.clock);
-        let Choice { pins, view, taken, told, owner } = self.choose(&times);
+        let ticks = self.state.tick(times, &self.clock);
+        let Choice { pins, view, taken, told, owner } = self.choose(times);
         let staged = self.scheduler.staged();
         let staged_hits =
             staged.is_some_and(|staged| self.state.mem.holds(staged.bank, staged.row));
-        let change = self.state.obey(&times, &pins, self.clock.now());
+        let change = self.state.obey(times, &pins, self.clock.now());
         let had_operation = self.queue.operation().is_some();
-        let mut busy = ticks || self.pins.moves() || pins.command != ChannelCommand::None || pins.estimate.is_some();
+        let mut busy = ticks
+            || self.pins.moves()
+            || pins.command != ChannelCommand::None
+            || pins.estimate.is_some();
         busy |= self.scheduler.step(&view, taken, change, staged_hits, mem);
         busy |= self.queue.step(told, pim);
         if !had_operation && self.queue.operation().is_some() {

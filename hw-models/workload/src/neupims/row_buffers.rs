@@ -42,6 +42,8 @@ pub struct RowBufferStudy {
     pub tck: u64,
     /// Seed of random work.
     pub seed: u64,
+    /// Whether the checker is at the pins.
+    pub watched: bool,
 }
 
 /// How much there was of each, alone or at once.
@@ -94,6 +96,8 @@ pub struct RowBufferReport {
     pub tck: u64,
     /// Seed of random work.
     pub seed: u64,
+    /// Whether the checker was at the pins.
+    pub watched: bool,
     /// Row buffers.
     pub rows: Vec<RowBufferRow>,
 }
@@ -145,8 +149,19 @@ impl RowBufferStudy {
             sums: self.sums,
             tck: self.tck,
             seed: self.seed,
+            watched: self.watched,
             rows: rows.map(|(kind, made)| row(*kind, made)).collect(),
         })
+    }
+
+    /// Two row buffers alone, as the RTL has them.
+    ///
+    /// # Errors
+    ///
+    /// If a channel stops.
+    pub fn dual(&self, threads: usize) -> Result<RowBufferRow, WorkloadError> {
+        let made = parallel::each(&RUNS, threads, |&who| self.case(KINDS[0], who));
+        Ok(row(KINDS[0], &made.into_iter().collect::<Result<Vec<_>, _>>()?))
     }
 
     fn setup(&self, (memory, reads, steer): Kind) -> Setup {
@@ -161,6 +176,9 @@ impl RowBufferStudy {
         let tile = vec![(WORDS / self.sums) as u8; self.sums as usize];
         let worst = if self.work == Work::Random { vec![1; 8] } else { tile.clone() };
         let (mut channel, log) = setup.channel(0, &worst, 0)?;
+        if !self.watched {
+            channel.unwatch();
+        }
         let (mem, pim) = match self.work {
             Work::Saturated => (
                 WeightStream::new(MEM_ROWS),
@@ -174,7 +192,8 @@ impl RowBufferStudy {
         let mut host = Both { mem: who.mem.then_some(mem), pim: who.pim.then_some(pim) };
         channel.run(&mut host, self.tck)?;
         let faults = channel.faults().count() + channel.dropped();
-        let pins = PinsReport::of(log.findings(channel.tck()), faults);
+        let found = self.watched.then(|| log.findings(channel.tck())).unwrap_or_default();
+        let pins = PinsReport::of(found, faults);
         Ok((ChannelReport::of(&self.spec, &channel.take_statistics()), pins))
     }
 }

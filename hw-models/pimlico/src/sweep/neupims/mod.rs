@@ -7,18 +7,17 @@ use super::Threads;
 use super::serving::{page, picture as figures};
 use crate::failure::Failure;
 use crate::files;
+use crate::npu::{Feed, InterleaveFlag, MhaFlag, NpuAttentionFlag, feed, gigabytes};
 use crate::output::{self, FormatArguments};
 use crate::schema::Kind;
 use crate::values::Switch;
 use clap::{Args, ValueEnum};
-use pimlico_serving::neupims::system::{Assign, Interleave, NpuAttention};
+use pimlico_serving::neupims::system::Assign;
 use pimlico_serving::studies::neupims::{
     Changes, NeupimsLab, ablation, parallel, throughput, timeline, utilisation,
 };
 use std::path::PathBuf;
 
-/// Commands in a tCK at the most.
-const MOST_ISSUE: u64 = 1024;
 /// Batches of a point at the most.
 const MOST_SAMPLES: u64 = 1000;
 
@@ -28,6 +27,7 @@ const MOST_SAMPLES: u64 = 1000;
 Examples:
   pimlico sweep neupims --figure 13
   pimlico sweep neupims --paper-table 4 --pim-issue 1
+  pimlico sweep neupims --figure 13 --mha engine
   pimlico sweep neupims --figure 11 --plot timeline.svg")]
 pub struct NeupimsArguments {
     /// The paper's figure: 11 timeline, 12 throughput, 13 what each part gains, 14 tensor and pipeline parallelism
@@ -51,6 +51,10 @@ pub struct NeupimsArguments {
     /// Whether K and V of new tokens take time
     #[arg(long, value_enum, default_value_t = Switch::Off)]
     kv_append: Switch,
+    /// What tells PIM's latency and the memory's rate: Algorithm 1 and the peak, or a channel's engine, which runs a request of each
+    /// length and reads without end
+    #[arg(long, value_enum, default_value_t = MhaFlag::Algorithm)]
+    mha: MhaFlag,
     /// Gigabytes a second of the links between devices [default: links take no time; figure 14: 64, apart]
     #[arg(long, value_name = "G", value_parser = gigabytes)]
     link_gbps: Option<f64>,
@@ -92,34 +96,11 @@ enum PaperTable {
     Power,
 }
 
-/// What feeds the baseline's PIMs: commands in a tCK, or no limit.
-#[derive(Clone, Copy)]
-struct Feed(Option<u64>);
-
-#[derive(Clone, Copy, ValueEnum)]
-enum InterleaveFlag {
-    On,
-    Off,
-    /// From 256 requests on
-    #[value(name = "from-256")]
-    From256,
-    /// Where it is faster
-    Auto,
-}
-
 #[derive(Clone, Copy, ValueEnum)]
 enum AssignFlag {
     MinLoad,
     RoundRobin,
     Afresh,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum NpuAttentionFlag {
-    /// On the vector units, K and V at full bandwidth
-    Bandwidth,
-    /// On the systolic arrays
-    Arrays,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -128,26 +109,11 @@ enum Capacity {
     Ignore,
 }
 
-fn feed(text: &str) -> Result<Feed, String> {
-    if text == "unlimited" {
-        return Ok(Feed(None));
-    }
-    let number = text.parse().ok().filter(|number| (1..=MOST_ISSUE).contains(number));
-    number
-        .map(|number| Feed(Some(number)))
-        .ok_or_else(|| format!("expected unlimited, or 1 to {MOST_ISSUE} commands"))
-}
-
-fn gigabytes(text: &str) -> Result<f64, String> {
-    let rate = text.parse().ok().filter(|rate| (0.001..=1e6).contains(rate));
-    rate.ok_or_else(|| "expected gigabytes a second, 0.001 to 1000000".to_owned())
-}
-
 /// Runs the command.
 pub fn run(arguments: &NeupimsArguments) -> Result<(), Failure> {
     arguments.refuse_what_does_nothing()?;
     let plot = arguments.plot.as_deref().map(files::Output::beside_report).transpose()?;
-    let lab = arguments.lab();
+    let lab = arguments.lab()?;
     let study = match (arguments.figure, arguments.paper_table) {
         (Some(PaperFigure::Timeline), _) => {
             let found = timeline::run(&lab)?;
@@ -180,28 +146,21 @@ fn report(
 }
 
 impl NeupimsArguments {
-    fn lab(&self) -> NeupimsLab {
-        let interleave = self.interleave.map(|flag| match flag {
-            InterleaveFlag::On => Interleave::On,
-            InterleaveFlag::Off => Interleave::Off,
-            InterleaveFlag::From256 => Interleave::From256,
-            InterleaveFlag::Auto => Interleave::Auto,
-        });
+    fn lab(&self) -> Result<NeupimsLab, Failure> {
+        let interleave = self.interleave.map(InterleaveFlag::interleave);
         let assign = self.assign.map(|flag| match flag {
             AssignFlag::MinLoad => Assign::MinLoad,
             AssignFlag::RoundRobin => Assign::RoundRobin,
             AssignFlag::Afresh => Assign::Afresh,
         });
-        let npu_attention = self.npu_attention.map(|flag| match flag {
-            NpuAttentionFlag::Bandwidth => NpuAttention::Bandwidth,
-            NpuAttentionFlag::Arrays => NpuAttention::Arrays,
-        });
-        NeupimsLab {
+        let npu_attention = self.npu_attention.map(NpuAttentionFlag::attention);
+        Ok(NeupimsLab {
             samples: self.samples,
             seed: self.seed,
             threads: self.threads.count(),
             feeds: self.pim_issue.map_or_else(|| vec![Some(1), None], |feed| vec![feed.0]),
             checks_room: self.capacity == Capacity::Check,
+            engines: self.mha.engines(self.threads.count())?,
             changes: Changes {
                 assign,
                 interleave,
@@ -209,7 +168,7 @@ impl NeupimsArguments {
                 kv_append: self.kv_append == Switch::On,
                 link_gbps: self.link_gbps,
             },
-        }
+        })
     }
 
     /// What has no effect on a figure or table is refused.

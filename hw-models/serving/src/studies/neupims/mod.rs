@@ -15,13 +15,17 @@ pub mod utilisation;
 
 use crate::error::ServingError;
 use crate::neupims::capacity;
+use crate::neupims::engine::Engines;
 use crate::neupims::estimate::{Algorithm1, MhaLatency};
 use crate::neupims::iteration::BatchIteration;
 use crate::neupims::shard::{MODELS, Shard};
-use crate::neupims::system::{Assign, CHANNELS, Interleave, NpuAttention, System, latencies};
+use crate::neupims::system::{
+    Assign, CHANNELS, Interleave, NpuAttention, RowBuffers, System, latencies,
+};
 use crate::neupims::workload::{DATASETS, Dataset, LiveRequest, warm_batch};
 use crate::studies::lab::llm;
 use pimlico_workload::parallel as threads;
+use std::sync::Arc;
 
 /// Batches of figures 12 and 13.
 pub const BATCHES: [usize; 5] = [64, 128, 256, 384, 512];
@@ -54,6 +58,8 @@ pub struct NeupimsLab {
     pub feeds: Vec<Option<u64>>,
     /// Whether a batch without room is refused.
     pub checks_room: bool,
+    /// The engines that tell PIM's latency; Algorithm 1 does without them.
+    pub engines: Option<Arc<Engines>>,
     /// What is changed.
     pub changes: Changes,
 }
@@ -77,6 +83,7 @@ pub struct Warm {
     pub point: Point,
     table: Vec<u64>,
     batches: Vec<Vec<LiveRequest>>,
+    engines: Option<Arc<Engines>>,
 }
 
 impl Point {
@@ -123,13 +130,22 @@ impl NeupimsLab {
             let seeds = self.seed..self.seed.saturating_add(self.samples);
             let batch = |seed| warm_batch(&point.dataset, point.requests, CHANNELS, &table, seed);
             let batches: Vec<Vec<LiveRequest>> = seeds.map(batch).collect();
-            let warm = Warm { point: point.clone(), table, batches };
+            let engines = self.engines.clone();
+            let warm = Warm { point: point.clone(), table, batches, engines };
             if self.checks_room {
                 warm.check_room(&self.changed(System::NEUPIMS))?;
             }
             Ok(warm)
         };
-        threads::map(&points, self.threads, |point| point.requests as u64, work, |_, _| {})
+        let weight = |point: &Point| point.requests as u64;
+        let warm = threads::map(&points, self.threads, weight, work, |_, _| {})?;
+        if let Some(engines) = &self.engines {
+            for memory in [RowBuffers::Dual, RowBuffers::Single] {
+                let requests = warm.iter().flat_map(Warm::requests);
+                engines.of(memory).prepare(requests, self.threads)?;
+            }
+        }
+        Ok(warm)
     }
 
     /// What feeds are called.
@@ -139,14 +155,27 @@ impl NeupimsLab {
 
     /// What is to know about the figures of all studies.
     pub fn notes(&self, warm: &[Warm]) -> Vec<String> {
-        let mut notes = vec![
-            format!(
-                "PIM latencies: {}; no command is executed for them, and refresh is in none",
+        let latencies = match &self.engines {
+            Some(engines) => format!(
+                "{}; packing is by {}",
+                engines.of(RowBuffers::Dual).name(),
                 Algorithm1::AUTHORS.name()
             ),
+            None => format!(
+                "{}; no command is executed for them, and refresh is in none",
+                Algorithm1::AUTHORS.name()
+            ),
+        };
+        let mut notes = vec![
+            format!("PIM latencies: {latencies}"),
             "lengths: seeded log-normal samples with the paper's means; their deviations are ours".to_owned(),
             "the batch is a device's; layer norm, residual additions, GELU and the language-model head are left out".to_owned(),
         ];
+        if let Some([alone, beside]) = self.engines.as_ref().map(|engines| engines.rates()) {
+            notes.push(format!(
+                "matrices have {alone:.1} % of the buses, and {beside:.1} % beside PIM, as reads without end on a channel with refresh"
+            ));
+        }
         let system = self.changed(System::NEUPIMS);
         let full = warm.iter().filter(|warm| warm.check_room(&system).is_err());
         let full: Vec<String> = full.map(|warm| warm.point.name()).collect();
@@ -163,10 +192,20 @@ impl NeupimsLab {
 impl Warm {
     /// An iteration of each batch on a system.
     pub fn run(&self, system: &System) -> Vec<BatchIteration> {
+        let (system, latency): (&System, &dyn MhaLatency) = match &self.engines {
+            Some(engines) => (&engines.bound(system), engines.of(system.memory)),
+            None => (system, &system.estimate),
+        };
         let of = |batch: &Vec<LiveRequest>| {
-            system.iteration(&self.point.shard, &system.estimate, &self.channels(system, batch))
+            system.iteration(&self.point.shard, latency, &self.channels(system, batch))
         };
         self.batches.iter().map(of).collect()
+    }
+
+    /// The requests of all batches.
+    fn requests(&self) -> impl Iterator<Item = (&Shard, u64)> {
+        let live = self.batches.iter().flatten();
+        live.map(|live| (&self.point.shard, live.tokens))
     }
 
     /// Mean tokens a second.

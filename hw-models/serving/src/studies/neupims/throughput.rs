@@ -122,11 +122,16 @@ const CHANGED: [(&str, Change); 7] = [
     ("K and V are appended", |system| System { kv_append: true, ..system }),
 ];
 
+/// Those that a latency from the engine does not depend on, or only in part.
+const OF_ESTIMATES: [&str; 2] = ["softmax takes no time", "Algorithm 1 without rounding"];
+
 /// Where interleaving is used only if it gains.
 const AUTO: usize = 2;
 
 fn changed_table(lab: &NeupimsLab, warm: &[Warm]) -> StudyTable {
-    let rows = CHANGED.iter().flat_map(|&(name, change)| {
+    let applies =
+        |(name, _): &&(&str, Change)| lab.engines.is_none() || !OF_ESTIMATES.contains(name);
+    let rows = CHANGED.iter().filter(applies).flat_map(|&(name, change)| {
         let speeds: Vec<Speeds> = warm.iter().map(|warm| Speeds::of(warm, lab, change)).collect();
         let row = |(feed, &rate): (usize, &Option<u64>)| {
             let mut row: Vec<Cell> = vec![name.into(), NeupimsLab::feed_name(rate).into()];

@@ -39,10 +39,13 @@ pub fn run(lab: &NeupimsLab) -> Result<TimelineStudy, ServingError> {
         Figure::new(what, "0", off(run, formula), [0.0, 1.0], cause)
     };
     let rows = [
-        ("serial", &serial),
-        ("two sub-batches", &interleaved),
-        ("two sub-batches, without barriers", &free),
+        ("serial", &serial, Some(whole_batch.tck)),
+        ("two sub-batches", &interleaved, Some(halves.tck)),
+        ("two sub-batches, without barriers", &free, None),
     ];
+    let formula = |tck: Option<u64>| tck.map_or_else(|| "-".into(), whole);
+    let row =
+        |(name, run, tck): (&str, &Timeline, _)| vec![name.into(), whole(run.end), formula(tck)];
     let study = Study {
         study: "figure-11",
         title: format!(
@@ -52,9 +55,12 @@ pub fn run(lab: &NeupimsLab) -> Result<TimelineStudy, ServingError> {
             operators(&whole_batch.operators[0], &parts),
             stages(&Stages::of(&parts)),
             StudyTable {
-                title: "Runs, operator by operator".into(),
-                columns: vec!["timeline", "tCK"],
-                rows: rows.map(|(name, run)| vec![name.into(), whole(run.end)]).into(),
+                title: format!(
+                    "Runs of {BLOCKS} blocks, operator by operator; formulas: {BLOCKS} (QKV + MHA + FFN), and A + B + {} (C + D) + E + F",
+                    BLOCKS - 1
+                ),
+                columns: vec!["timeline", "run, tCK", "formula, tCK"],
+                rows: rows.map(row).into(),
             },
         ],
         figures: vec![

@@ -75,7 +75,9 @@ pub(super) struct Mem {
     pub act_at: [u64; 32],
     /// What of these has come.
     pub masks: Masks,
-    /// Banks of which some has not, and when the next will.
+    /// Banks that a command has changed since they were looked at; those of which some has not come; and when the next will, or
+    /// before it.
+    touched: u32,
     pending: u32,
     pub until: u64,
 }
@@ -92,11 +94,11 @@ pub(super) struct Masks {
 impl Mem {
     /// Brings the masks up to this cycle.
     pub(super) fn look(&mut self, now: u64) {
-        if now < self.until {
-            return;
+        let mut left = self.touched;
+        if now >= self.until {
+            (left, self.until) = (left | self.pending, u64::MAX);
         }
-        self.until = u64::MAX;
-        let mut left = self.pending;
+        self.touched = 0;
         while left != 0 {
             let bank = left.trailing_zeros() as usize;
             let bit = left & left.wrapping_neg();
@@ -114,17 +116,14 @@ impl Mem {
             ask(&mut self.masks.write, self.write_at[bank], true);
             ask(&mut self.masks.precharge, self.precharge_at[bank], true);
             ask(&mut self.masks.act, self.act_at[bank], false);
-            if next == u64::MAX {
-                self.pending ^= bit;
-            }
+            self.pending = if next == u64::MAX { self.pending & !bit } else { self.pending | bit };
             self.until = self.until.min(next);
         }
     }
 
     /// A command has changed times or rows of banks.
     pub(super) fn touch(&mut self, banks: u32) {
-        self.pending |= banks;
-        self.until = 0;
+        self.touched |= banks;
     }
 
     /// Whether a bank has a row open.
@@ -250,8 +249,9 @@ impl State {
                 precharge_at: [0; 32],
                 act_at: [0; 32],
                 masks: Masks::default(),
-                pending: u32::MAX,
-                until: 0,
+                touched: u32::MAX,
+                pending: 0,
+                until: u64::MAX,
             },
             pim: Pim::default(),
             read_at: [0; 2],

@@ -16,6 +16,13 @@ struct Entry {
     hit: bool,
 }
 
+/// The oldest request of a bank whose row is open, or of those whose is not.
+#[derive(Clone, Copy, Debug, Default)]
+struct Oldest {
+    age: u64,
+    place: u8,
+}
+
 /// Banks of requests, as masks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Banks {
@@ -32,8 +39,11 @@ pub(super) struct Banks {
 pub(super) struct Queue {
     /// By bank, the oldest first.
     banks: Vec<Vec<Entry>>,
+    /// Banks with requests whose row is open, and with others; and the oldest of each bank of the masks.
     hit: u32,
     other: u32,
+    oldest_hit: [Oldest; 32],
+    oldest_other: [Oldest; 32],
     len: usize,
     age: u64,
     /// How many want a row of each sort.
@@ -44,7 +54,17 @@ impl Queue {
     /// A queue with room for so many requests of any bank.
     pub(super) fn new(depth: usize) -> Self {
         let banks = (0..32).map(|_| Vec::with_capacity(depth)).collect();
-        Self { banks, hit: 0, other: 0, len: 0, age: 0, rows: [0; SORTS] }
+        let oldest = [Oldest::default(); 32];
+        Self {
+            banks,
+            hit: 0,
+            other: 0,
+            oldest_hit: oldest,
+            oldest_other: oldest,
+            len: 0,
+            age: 0,
+            rows: [0; SORTS],
+        }
     }
 
     /// As new; the room stays.
@@ -69,7 +89,8 @@ impl Queue {
 
     /// Whether a request is of the same burst.
     pub(super) fn has(&self, request: &Request) -> bool {
-        self.banks[usize::from(request.bank)].iter().any(|entry| entry.request.is_of(request))
+        let of_bank = &self.banks[usize::from(request.bank)];
+        self.len > 0 && of_bank.iter().any(|entry| entry.request.is_of(request))
     }
 
     /// Which banks are wanted, apart from rows that PIM has.
@@ -98,6 +119,9 @@ impl Queue {
         hit: bool,
         of_pim: &[Option<u16>; 2],
     ) -> Option<(usize, Request)> {
+        if *of_pim == [None; 2] {
+            return self.oldest_of(banks & if hit { self.hit } else { self.other }, hit);
+        }
         let mut oldest: Option<(usize, &Entry)> = None;
         while banks != 0 {
             let entries = &self.banks[banks.trailing_zeros() as usize];
@@ -114,13 +138,41 @@ impl Queue {
         oldest.map(|(place, entry)| (place, entry.request))
     }
 
+    /// The same where PIM has no row that is wanted, of banks that have such a request.
+    fn oldest_of(&self, mut banks: u32, hit: bool) -> Option<(usize, Request)> {
+        if banks == 0 {
+            return None;
+        }
+        let of_banks = if hit { &self.oldest_hit } else { &self.oldest_other };
+        let mut bank = banks.trailing_zeros() as usize;
+        banks &= banks - 1;
+        while banks != 0 {
+            let other = banks.trailing_zeros() as usize;
+            banks &= banks - 1;
+            if of_banks[other].age < of_banks[bank].age {
+                bank = other;
+            }
+        }
+        let place = usize::from(of_banks[bank].place);
+        Some((place, self.banks[bank][place].request))
+    }
+
     pub(super) fn push(&mut self, request: Request, hit: bool) {
         let entry = Entry { request, age: self.age, hit };
         self.age += 1;
         self.len += 1;
         self.rows[usize::from(request.row) % SORTS] += 1;
-        self.banks[usize::from(request.bank)].push(entry);
-        *(if hit { &mut self.hit } else { &mut self.other }) |= 1 << request.bank;
+        let of_bank = &mut self.banks[usize::from(request.bank)];
+        let oldest = Oldest { age: entry.age, place: of_bank.len() as u8 };
+        of_bank.push(entry);
+        let (mask, of_banks) = match hit {
+            true => (&mut self.hit, &mut self.oldest_hit),
+            false => (&mut self.other, &mut self.oldest_other),
+        };
+        if *mask >> request.bank & 1 == 0 {
+            *mask |= 1 << request.bank;
+            of_banks[usize::from(request.bank)] = oldest;
+        }
     }
 
     pub(super) fn remove(&mut self, bank: u8, place: usize) {
@@ -149,12 +201,18 @@ impl Queue {
         }
     }
 
-    /// Brings the masks of a bank up to date.
+    /// Brings the masks of a bank and its oldest requests up to date.
     fn count(&mut self, bank: u8) {
-        let bit = 1u32 << bank;
+        let (bit, at) = (1u32 << bank, usize::from(bank));
         let (mut hit, mut other) = (0, 0);
-        for entry in &self.banks[usize::from(bank)] {
-            *(if entry.hit { &mut hit } else { &mut other }) = bit;
+        // The oldest last.
+        for (place, entry) in self.banks[at].iter().enumerate().rev() {
+            let oldest = Oldest { age: entry.age, place: place as u8 };
+            if entry.hit {
+                (hit, self.oldest_hit[at]) = (bit, oldest);
+            } else {
+                (other, self.oldest_other[at]) = (bit, oldest);
+            }
         }
         self.hit = self.hit & !bit | hit;
         self.other = self.other & !bit | other;

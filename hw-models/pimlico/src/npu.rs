@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+//! Flags of NeuPIMs' NPU and of what feeds its PIMs, as commands have them.
+
+use clap::ValueEnum;
+use pimlico_device::neupims::NeupimsSpec;
+use pimlico_serving::error::ServingError;
+use pimlico_serving::neupims::engine::Engines;
+use pimlico_serving::neupims::system::{Interleave, NpuAttention};
+use std::sync::Arc;
+
+/// The device whose channels are run.
+const DEVICE: &str = "hbm2-neupims";
+/// Commands in a tCK at the most.
+const MOST_ISSUE: u64 = 1024;
+
+/// What feeds the baseline's PIMs: commands in a tCK, or no limit.
+#[derive(Clone, Copy)]
+pub struct Feed(pub Option<u64>);
+
+/// Whether two sub-batches are interleaved.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum InterleaveFlag {
+    On,
+    Off,
+    /// From 256 requests on
+    #[value(name = "from-256")]
+    From256,
+    /// Where it is faster
+    Auto,
+}
+
+/// Where NPU-only computes attention.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum NpuAttentionFlag {
+    /// On the vector units, K and V at full bandwidth
+    Bandwidth,
+    /// On the systolic arrays
+    Arrays,
+}
+
+/// What tells PIM's latency, and what matrices have of the buses.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MhaFlag {
+    /// Algorithm 1, rounded up as by the authors, without refresh; the buses' peak
+    Algorithm,
+    /// Commands on channels of hbm2-neupims, with refresh
+    Engine,
+}
+
+impl InterleaveFlag {
+    /// What it means.
+    pub fn interleave(self) -> Interleave {
+        match self {
+            Self::On => Interleave::On,
+            Self::Off => Interleave::Off,
+            Self::From256 => Interleave::From256,
+            Self::Auto => Interleave::Auto,
+        }
+    }
+}
+
+impl NpuAttentionFlag {
+    /// What it means.
+    pub fn attention(self) -> NpuAttention {
+        match self {
+            Self::Bandwidth => NpuAttention::Bandwidth,
+            Self::Arrays => NpuAttention::Arrays,
+        }
+    }
+}
+
+impl MhaFlag {
+    /// The engines, where they tell the latency.
+    pub fn engines(self, threads: usize) -> Result<Option<Arc<Engines>>, ServingError> {
+        let spec = || NeupimsSpec::built_in(DEVICE).expect("a built-in device");
+        let made = (self == Self::Engine).then(|| Engines::new(&spec(), threads)).transpose()?;
+        Ok(made.map(Arc::new))
+    }
+}
+
+/// A feed: commands, or `unlimited`.
+pub fn feed(text: &str) -> Result<Feed, String> {
+    if text == "unlimited" {
+        return Ok(Feed(None));
+    }
+    let number = text.parse().ok().filter(|number| (1..=MOST_ISSUE).contains(number));
+    number
+        .map(|number| Feed(Some(number)))
+        .ok_or_else(|| format!("expected unlimited, or 1 to {MOST_ISSUE} commands"))
+}
+
+/// Gigabytes a second.
+pub fn gigabytes(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate| (0.001..=1e6).contains(rate));
+    rate.ok_or_else(|| "expected gigabytes a second, 0.001 to 1000000".to_owned())
+}
