@@ -333,7 +333,10 @@ impl<const READS: usize, const WRITES: usize> Model for ChannelController<READS,
             staged.is_some_and(|staged| self.state.mem.holds(staged.bank, staged.row));
         let change = self.state.obey(&times, &pins, self.clock.now());
         let had_operation = self.queue.operation().is_some();
-        let mut busy = ticks || self.pins.moves() || pins.command != ChannelCommand::None || pins.estimate.is_some();
+        let mut busy = ticks
+            || self.pins.moves()
+            || pins.command != ChannelCommand::None
+            || pins.estimate.is_some();
         busy |= self.scheduler.step(&view, taken, change, staged_hits, mem);
         busy |= self.queue.step(told, pim);
         if !had_operation && self.queue.operation().is_some() {
