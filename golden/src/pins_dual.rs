@@ -499,6 +499,6 @@ mod tests {
                 }
             }
         }
-        assert!(bound > 5000, "{bound}");
+        assert!(bound > 2500, "{bound}");
     }
 }
