@@ -64,7 +64,7 @@ fn run<S: Lanes>(npu: &Npu, work: &Work) -> u64 {
         + side
         + outputs.len()
         + SystolicArray::<Binary16, S, S>::LATENCY;
-    let (mut under_way, mut last) = (std::collections::VecDeque::new(), 0);
+    let (mut under_way, mut last) = (std::collections::VecDeque::<(usize, usize)>::new(), 0);
     for cycle in 0..end {
         let mut input = SystolicArrayIn::<Binary16, S, S>::default();
         // A sum may be an operand in the cycle in which it is there.
