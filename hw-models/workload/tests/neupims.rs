@@ -47,11 +47,11 @@ fn a_timing_that_is_too_short_is_found_at_the_pins() {
     }
 }
 
-/// A controller to which a REF seems further away than it is, by a tCK more each time, admits operations that it has no time for.
+/// A controller to which a REF seems further away than it is, by ten tCK more each time, admits operations that it has no time for.
 #[test]
 fn an_operation_that_is_admitted_too_late_is_found_at_the_pins() {
     let mut wrong = spec();
-    wrong.timing.refi += 2;
+    wrong.timing.refi += 20;
     let mut channel = NeupimsChannel::new(&wrong, &timing());
     let log = DualPinLog::new(&spec(), &timing(), 0);
     channel.watch(Box::new(log.clone()));
