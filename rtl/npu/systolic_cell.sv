@@ -42,7 +42,7 @@ module systolic_cell #(
   output logic [31:0]            sum_o
 );
 
-  // Cut into stages, so that no path takes longer than 1 ns.
+  // Registers within them.
   localparam int unsigned MUL_STAGES = 2;
   localparam int unsigned ADD_STAGES = 3;
 

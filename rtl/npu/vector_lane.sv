@@ -36,7 +36,7 @@ module vector_lane #(
 
   typedef logic [WIDTH-1:0] number_t;
 
-  // Cycles of a multiplier, the exponential, an adder, the reciprocal, each with its register. No path takes longer than 1 ns.
+  // Cycles of a multiplier, the exponential, an adder, the reciprocal, each with its register.
   localparam int unsigned MUL   = 3;
   localparam int unsigned EXP   = 4;
   localparam int unsigned ADD   = 3;

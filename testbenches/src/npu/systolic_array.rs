@@ -158,13 +158,14 @@ impl<F: Format, R: Lanes, C: Lanes> Bench for SystolicArray<F, R, C> {
             } else if draw % 16 != 0 {
                 input.load_column_i = U::new(draw / 16 % C::COUNT as u64);
             }
-            // In turn: numbers as they are drawn, edges in all rows, and mostly numbers whose sums are finite.
+            // In turn: numbers as they are drawn, an edge in all rows, and mostly numbers whose sums are finite.
+            let (load_edge, weight_edge) = (edge(input.load_i[0]), edge(input.weight_i[0]));
             for row in 0..R::COUNT {
                 match draw % 8 {
                     0 => {}
                     1 => {
-                        input.load_i[row] = edge(input.load_i[0]);
-                        input.weight_i[row] = edge(input.weight_i[0]);
+                        input.load_i[row] = load_edge;
+                        input.weight_i[row] = weight_edge;
                     }
                     _ => {
                         input.load_i[row] = tamed(input.load_i[row]);
@@ -176,9 +177,9 @@ impl<F: Format, R: Lanes, C: Lanes> Bench for SystolicArray<F, R, C> {
                 let sum = input.sum_i[column].to_bits();
                 let near_1 = 127 + (sum >> 20 & 31) as i32 - 16;
                 let exponent = (sum >> 23 & 0xFF) as i32;
-                if draw % 8 == 1 {
+                if draw % 16 == 1 {
                     input.sum_i[column] = Fp::ZERO;
-                } else if draw % 4 != 0 && exponent != 0 {
+                } else if !matches!(draw % 8, 0 | 1 | 4) && exponent != 0 {
                     input.sum_i[column] = Fp::from_bits(sum ^ ((exponent ^ near_1) as u32) << 23);
                 }
             }

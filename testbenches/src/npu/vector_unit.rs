@@ -198,12 +198,13 @@ impl<F: Format, L: Lanes> Bench for VectorUnit<F, L> {
     fn arrange(inputs: &mut [VectorUnitIn<F, L>]) {
         for input in inputs {
             let draw = input.a_i[0].to_bits().wrapping_mul(0x9E37_79B1) >> 29;
+            let (a_edge, b_edge) = (edge(input.a_i[0]), edge(input.b_i[0]));
             for lane in 0..L::COUNT {
                 match draw {
                     0 | 1 => {}
                     2 => {
-                        input.a_i[lane] = edge(input.a_i[0]);
-                        input.b_i[lane] = edge(input.b_i[0]);
+                        input.a_i[lane] = a_edge;
+                        input.b_i[lane] = b_edge;
                     }
                     _ => {
                         input.a_i[lane] = tamed(input.a_i[lane]);
