@@ -281,7 +281,10 @@ impl ChannelHost for Mixed {
         if self.list.is_empty() {
             let row = self.below(6) as u16;
             match self.below(6) {
-                0 => self.list.push(PimRequest::Gwrite { bank: self.below(32) as u8, row }),
+                0 => {
+                    let bank = self.below(32) as u8;
+                    self.list.push(PimRequest::Gwrite { bank, row });
+                }
                 kind => {
                     let sums = 1 + self.below(4);
                     let counts: Vec<u8> = (0..sums).map(|_| 1 + self.below(8) as u8).collect();
