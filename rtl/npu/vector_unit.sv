@@ -16,7 +16,7 @@ module vector_unit #(
   input  logic                        rst_ni,
   /// An operation.
   input  logic                        valid_i,
-  /// Which operation: ADD, SUB, MUL, MAX, EXP, RECIP, GELU, SUM, DOT, GREATEST from 0 on.
+  /// Operation: ADD, SUB, MUL, MAX, EXP, RECIP, GELU, SUM, DOT, GREATEST from 0 on.
   input  logic [3:0]                  operation_i,
   /// Element 0 of b_i is operand b of all lanes.
   input  logic                        broadcast_i,

@@ -140,7 +140,7 @@ enum Command {
     /// Compare choices of the design over a range
     Sweep(sweep::SweepArguments),
     /// Serve the requests of a trace on GPUs and memory that computes
-    Serve(serve::ServeArguments),
+    Serve(Box<serve::ServeArguments>),
     /// Decode on the host with a model's layers streamed through bounded memory (Hermes' PIPELOAD)
     Stream(stream::StreamCommand),
     /// Make, show or convert traces of requests

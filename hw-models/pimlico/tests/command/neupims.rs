@@ -58,12 +58,10 @@ fn latencies_are_those_of_the_engine_where_it_is_asked() {
     let note = |report: &Value| report["notes"][0].as_str().expect("text").to_owned();
     assert!(note(&algorithm).contains("Algorithm 1; no command is executed"));
     assert!(note(&engine).contains("engine, command by command, with refresh; packing is by"));
-    // Matrices bound the interleaved stages, so that refresh does not make them slower by itself.
+    // Dot products are as many, and an iteration takes longer: its matrices have less than the peak of the buses.
     let pim = |report: &Value| ours(report, "NeuPIMs' PIM");
-    assert!(pim(&engine) > pim(&algorithm), "{} {}", pim(&engine), pim(&algorithm));
-    let mut one = json(&format!("{line} --mha engine --threads 1"));
-    one["pimlico"] = engine["pimlico"].clone();
-    assert_eq!(one, engine);
+    assert!(pim(&engine) < pim(&algorithm), "{} {}", pim(&engine), pim(&algorithm));
+    assert_eq!(json(&format!("{line} --mha engine --threads 1")), engine);
 }
 
 #[test]

@@ -23,6 +23,7 @@ fn holds(schema: &Value, value: &Value) -> Result<(), String> {
             "$schema" | "title" | "description" => true,
             "type" => is_of(wanted, value),
             "const" => value == wanted,
+            "enum" => wanted.as_array().expect("values").contains(value),
             "required" => has_all(wanted, value),
             "properties" | "additionalProperties" => continue,
             "items" => match value.as_array() {

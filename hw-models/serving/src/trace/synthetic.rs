@@ -114,8 +114,8 @@ mod tests {
             let within = |request: &Request| (task.min..=task.max).contains(&request.input);
             assert!(trace.requests.iter().all(within), "{}", task.name);
         }
-        assert_eq!(make("sharegpt", 1, 1), None);
-        assert_eq!(names().count(), 8);
+        assert_eq!(make("lmsys", 1, 1), None);
+        assert_eq!(names().count(), 10);
     }
 
     #[test]

@@ -15,7 +15,7 @@ ports! {
         inputs VectorUnitIn {
             /// An operation.
             valid_i: bool => all_but_one_in(8),
-            /// Which operation: ADD, SUB, MUL, MAX, EXP, RECIP, GELU, SUM, DOT, GREATEST from 0 on.
+            /// Operation: ADD, SUB, MUL, MAX, EXP, RECIP, GELU, SUM, DOT, GREATEST from 0 on.
             operation_i: U<4>,
             /// Element 0 of `b_i` is operand b of all lanes.
             broadcast_i: bool => one_in(4),

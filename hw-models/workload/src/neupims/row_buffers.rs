@@ -192,7 +192,7 @@ impl RowBufferStudy {
         let mut host = Both { mem: who.mem.then_some(mem), pim: who.pim.then_some(pim) };
         channel.run(&mut host, self.tck)?;
         let faults = channel.faults().count() + channel.dropped();
-        let found = self.watched.then(|| log.findings(channel.tck())).unwrap_or_default();
+        let found = if self.watched { log.findings(channel.tck()) } else { Default::default() };
         let pins = PinsReport::of(found, faults);
         Ok((ChannelReport::of(&self.spec, &channel.take_statistics()), pins))
     }

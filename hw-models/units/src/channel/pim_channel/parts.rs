@@ -226,7 +226,6 @@ impl<R: BankResults, A: Format> ChannelParts<R, A> {
             first_i: self.pins.first_o,
             last_i: self.pins.last_o,
             read_i: is(ChannelCommand::PimReadResult),
-            ..Default::default()
         }
     }
 

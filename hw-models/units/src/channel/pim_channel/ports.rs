@@ -183,10 +183,10 @@ ports! {
     }
 }
 
-/// Copies ports of the same name.
+/// Copies ports of the same name, and takes the others from elsewhere.
 macro_rules! alike {
-    ($from:expr, $to:ident { $($port:ident),* $(,)? }) => {
-        $to { $($port: $from.$port,)* ..Default::default() }
+    ($from:expr, $to:ident { $($port:ident),* $(,)? } $(, $others:expr)?) => {
+        $to { $($port: $from.$port,)* $(..$others)? }
     };
 }
 
@@ -291,7 +291,8 @@ impl<R: Signal> PimChannelIn<R> {
                 pim_results_i,
                 pim_first_i,
                 pim_last_i,
-            }
+            },
+            Default::default()
         )
     }
 }
@@ -351,7 +352,8 @@ impl<R: Signal> PimChannelOut<R> {
                 pim_lost_o,
                 idle_o,
                 fault_o,
-            }
+            },
+            Default::default()
         )
     }
 }
