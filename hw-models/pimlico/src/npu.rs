@@ -2,9 +2,10 @@
 //! Flags of NeuPIMs' NPU and of what feeds its PIMs, as commands have them.
 
 use clap::ValueEnum;
-use pimlico_device::neupims::NeupimsSpec;
+use pimlico_device::neupims::{NeupimsSpec, ReadQueue};
 use pimlico_serving::error::ServingError;
 use pimlico_serving::neupims::engine::Engines;
+use pimlico_serving::neupims::rates::MatrixRates;
 use pimlico_serving::neupims::system::{Interleave, NpuAttention};
 use std::sync::Arc;
 
@@ -38,13 +39,26 @@ pub enum NpuAttentionFlag {
     Arrays,
 }
 
-/// What tells PIM's latency, and what matrices have of the buses.
+/// What tells PIM's latency.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum MhaFlag {
-    /// Algorithm 1, rounded up as by the authors, without refresh; the buses' peak
+    /// Algorithm 1, rounded up as by the authors, without refresh
     Algorithm,
     /// Commands on channels of hbm2-neupims, with refresh
     Engine,
+}
+
+/// What matrices have of the buses.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MatricesFlag {
+    /// The peak, without refresh and turns of the data bus
+    Peak,
+    /// What reads without end have on a channel of hbm2-neupims, 32 of them in its controller, as in the RTL
+    #[value(name = "reads-32")]
+    Reads32,
+    /// The same with 128, as the authors' simulator has for each bank
+    #[value(name = "reads-128")]
+    Reads128,
 }
 
 impl InterleaveFlag {
@@ -69,12 +83,34 @@ impl NpuAttentionFlag {
     }
 }
 
+fn device() -> NeupimsSpec {
+    NeupimsSpec::built_in(DEVICE).expect("a built-in device")
+}
+
 impl MhaFlag {
     /// The engines, where they tell the latency.
-    pub fn engines(self, threads: usize) -> Result<Option<Arc<Engines>>, ServingError> {
-        let spec = || NeupimsSpec::built_in(DEVICE).expect("a built-in device");
-        let made = (self == Self::Engine).then(|| Engines::new(&spec(), threads)).transpose()?;
-        Ok(made.map(Arc::new))
+    pub fn engines(self) -> Option<Arc<Engines>> {
+        (self == Self::Engine).then(|| Arc::new(Engines::new(&device())))
+    }
+
+    /// What matrices have if that is not asked for.
+    pub fn matrices(self) -> MatricesFlag {
+        match self {
+            Self::Algorithm => MatricesFlag::Peak,
+            Self::Engine => MatricesFlag::Reads32,
+        }
+    }
+}
+
+impl MatricesFlag {
+    /// The rates, measured on so many threads, where it is not the peak.
+    pub fn rates(self, threads: usize) -> Result<Option<MatrixRates>, ServingError> {
+        let queue = match self {
+            Self::Peak => return Ok(None),
+            Self::Reads32 => ReadQueue::Short,
+            Self::Reads128 => ReadQueue::Long,
+        };
+        MatrixRates::measure(&device(), queue, threads).map(Some)
     }
 }
 

@@ -4,7 +4,7 @@
 use super::{Outputs, Reserved, ServeArguments, about, refuse, requests, threads};
 use crate::failure::Failure;
 use crate::models::find_model;
-use crate::npu::{Feed, InterleaveFlag, MhaFlag, NpuAttentionFlag, feed, gigabytes};
+use crate::npu::{Feed, InterleaveFlag, MatricesFlag, MhaFlag, NpuAttentionFlag, feed, gigabytes};
 use crate::values::Switch;
 use clap::Args;
 use pimlico_golden::timeline::TimelineChecker;
@@ -29,10 +29,12 @@ pub struct NpuArguments {
     /// Requests on the devices at once, at the most [default: 256]
     #[arg(long, value_name = "N")]
     batch: Option<u64>,
-    /// What tells PIM's latency and the memory's rate: a channel's engine, which runs a request of each length and reads without end, or
-    /// Algorithm 1 and the peak [default: engine]
+    /// What tells PIM's latency: a channel's engine, which runs a request of each length, or Algorithm 1 [default: engine]
     #[arg(long, value_enum)]
     mha: Option<MhaFlag>,
+    /// What matrices have of the buses [default: reads-32; with --mha algorithm: peak]
+    #[arg(long, value_enum)]
+    matrices: Option<MatricesFlag>,
     /// Commands that reach npu-pim's PIMs in a tCK, N or `unlimited` [default: 1]
     #[arg(long, value_name = "N", value_parser = feed)]
     pim_issue: Option<Feed>,
@@ -55,6 +57,7 @@ impl NpuArguments {
     pub fn refuse(&self, with: &str) -> Result<(), Failure> {
         refuse("batch", self.batch.is_some(), with)?;
         refuse("mha", self.mha.is_some(), with)?;
+        refuse("matrices", self.matrices.is_some(), with)?;
         refuse("pim-issue", self.pim_issue.is_some(), with)?;
         refuse("interleave", self.interleave.is_some(), with)?;
         refuse("npu-attention", self.npu_attention.is_some(), with)?;
@@ -108,9 +111,11 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     service.room()?;
     let (trace, seed) = arguments.trace()?;
     let threads = threads(arguments.threads);
-    let engines = asked.mha.unwrap_or(MhaFlag::Engine).engines(threads)?;
-    if let Some(engines) = &engines {
-        service.system = engines.bound(&system);
+    let mha = asked.mha.unwrap_or(MhaFlag::Engine);
+    let engines = mha.engines();
+    let rates = asked.matrices.unwrap_or(mha.matrices()).rates(threads)?;
+    if let Some(rates) = &rates {
+        service.system = rates.bound(&system);
     }
     let latency: &dyn MhaLatency = match &engines {
         Some(engines) if system.memory != RowBuffers::Plain => {

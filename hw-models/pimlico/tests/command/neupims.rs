@@ -65,6 +65,22 @@ fn latencies_are_those_of_the_engine_where_it_is_asked() {
 }
 
 #[test]
+fn table_4_is_near_the_papers_with_the_simulators_queue_of_reads() {
+    let off = |queue: &str| -> Vec<String> {
+        let line = format!("sweep neupims --paper-table 4 --pim-issue 1 --matrices {queue} --json");
+        let report = json(&line);
+        let figures = report["figures"].as_array().expect("figures").clone();
+        let off = figures.iter().filter(|figure| figure["holds"] == false);
+        off.map(|figure| figure["what"].as_str().expect("text").to_owned()).collect()
+    };
+    // Two sub-batches read the weights twice, which bounds the NPU to half of the peak.
+    const NPU: &str = "NeuPIMs' NPU, %";
+    assert_eq!(off("reads-128"), ["NPU+PIM's bandwidth, %, pim-issue 1/tCK", NPU]);
+    // A shorter queue leaves NeuPIMs less of the buses beside PIM.
+    assert_eq!(off("reads-32"), ["NeuPIMs' PIM, %", NPU, "NeuPIMs' bandwidth, %"]);
+}
+
+#[test]
 fn the_timeline_is_drawn() {
     let report = json("sweep neupims --figure 11 --plot neupims.svg --json");
     assert_eq!(report["violations"], 0);

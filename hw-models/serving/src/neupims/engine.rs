@@ -3,18 +3,15 @@
 //!
 //! Nothing is interpolated. Which commands come follows from the tokens in units of 16, the elements of a word: groups of 32 tokens
 //! of K, words of V's rows, bursts of softmax's weights, vector operations for 128 tokens. Of all lengths that need as many units
-//! one is run, from the reset of its channel on, with refresh. What matrices have of the buses is measured as well: reads without end,
-//! alone and beside tiles back to back.
+//! one is run, from the reset of its channel on, with refresh.
 
 use super::estimate::MhaLatency;
-use super::npu::Npu;
 use super::shard::Shard;
-use super::system::{RowBuffers, System};
+use super::system::RowBuffers;
 use crate::error::ServingError;
 use pimlico_device::neupims::{ChannelOptions, Commands, Memory, NeupimsSpec, WORD};
 use pimlico_model::data::Distribution;
 use pimlico_workload::neupims::attention::RequestJob;
-use pimlico_workload::neupims::row_buffers::{RowBufferRow, RowBufferStudy, Work};
 use pimlico_workload::neupims::{ChannelsBy, Setup};
 use pimlico_workload::parallel;
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,62 +112,18 @@ impl MhaLatency for EngineLatency {
     }
 }
 
-/// tCK of a measurement: REFs of either pseudo-rank are in it ten times.
-const RATE_TCK: u64 = 39_000;
-/// Sums of tiles beside reads: of V, and of K with four heads in a row. Their rates count alike.
-const TILE_SUMS: [u64; 2] = [1, 4];
-
-/// What the requests of a system take, by its row buffers, and what of the buses reads without end have.
+/// What the requests of a system take, by its row buffers.
 #[derive(Debug)]
 pub struct Engines {
     dual: EngineLatency,
     single: EngineLatency,
-    /// Per cent of the peak, without tiles and beside them.
-    alone: f64,
-    beside: f64,
 }
 
 impl Engines {
-    /// Of a device's channels, measured on so many threads.
-    ///
-    /// # Errors
-    ///
-    /// If a channel stops.
-    pub fn new(spec: &NeupimsSpec, threads: usize) -> Result<Self, ServingError> {
+    /// Of a device's channels.
+    pub fn new(spec: &NeupimsSpec) -> Self {
         let of = |memory| EngineLatency::new(spec, memory);
-        let rate = |sums| {
-            let study = RowBufferStudy {
-                spec: spec.clone(),
-                commands: Commands::Composite,
-                options: ChannelOptions::default(),
-                work: Work::Saturated,
-                sums,
-                tck: RATE_TCK,
-                seed: 1,
-                watched: false,
-            };
-            study.dual(threads)
-        };
-        let rates = TILE_SUMS.map(rate).into_iter().collect::<Result<Vec<_>, _>>()?;
-        let mean = |of: fn(&RowBufferRow) -> f64| rates.iter().map(of).sum::<f64>() / 2.0;
-        Ok(Self {
-            dual: of(RowBuffers::Dual),
-            single: of(RowBuffers::Single),
-            alone: mean(|row| row.mem_alone.mem_percent),
-            beside: mean(|row| row.both.mem_percent),
-        })
-    }
-
-    /// Per cent of the buses that reads without end have, alone and beside PIM.
-    pub fn rates(&self) -> [f64; 2] {
-        [self.alone, self.beside]
-    }
-
-    /// A system with what its matrices have of the buses.
-    pub fn bound(&self, system: &System) -> System {
-        let of = |percent: f64| (system.npu.bandwidth as f64 * percent / 100.0) as u64;
-        let npu = Npu { bandwidth: of(self.alone), beside: of(self.beside), ..system.npu };
-        System { npu, ..*system }
+        Self { dual: of(RowBuffers::Dual), single: of(RowBuffers::Single) }
     }
 
     /// Of banks with such row buffers. Without PIM none is asked for.

@@ -15,6 +15,7 @@
 //! * [`system`]: the three systems as their assumptions.
 //! * [`iteration`]: an iteration on one of them.
 //! * [`attention`]: what attention of requests takes.
+//! * [`rates`]: what matrices have of the buses.
 //! * [`capacity`]: what a batch takes of the memory.
 //! * [`power`]: what a channel's power goes to (Table 5).
 //! * [`service`]: the system as it serves a trace, and its policies.
@@ -30,7 +31,8 @@
 //!   to all channels together, as the authors' simulator does with N = 1. The paper does not mention this. NeuPIMs has no limit.
 //! * **Attention.** With single row buffers softmax and the writes for GWRITE wait for PIM and PIM for them; with dual ones only
 //!   those of the first head are not hidden. The NPU-only system streams K and V at the memory's bandwidth.
-//! * **Memory.** Weights stream at 1024 B/tCK, also beside PIM, less what PIM's operands and results take of the buses.
+//! * **Memory.** Weights stream at 1024 B/tCK, also beside PIM, less what PIM's operands and results take of the buses; or at what
+//!   reads without end have on a channel with refresh ([`MatrixRates`](rates::MatrixRates)).
 //! * **Batch.** The batch of figures 12 and 13 and of Table 4 is that of a device, as in the authors' simulator, which has no
 //!   pipeline; figure 14 divides 256 requests over the stages.
 
@@ -43,6 +45,7 @@ pub mod npu;
 pub mod packing;
 pub mod partition;
 pub mod power;
+pub mod rates;
 pub mod serve;
 pub mod service;
 pub mod shard;

@@ -103,6 +103,10 @@ pub struct NeupimsHardware {
     pub link_gbps: Option<f64>,
     /// What tells PIM's latency.
     pub mha: &'static str,
+    /// Bytes that matrices have of the buses in a tCK.
+    pub matrix_bandwidth: u64,
+    /// Bytes that matrices have of them beside PIM.
+    pub matrix_bandwidth_beside_pim: u64,
 }
 
 impl NeupimsService {
@@ -164,6 +168,8 @@ impl NeupimsService {
             pim_issue: system.pim_issue.filter(|_| system.memory == RowBuffers::Single),
             link_gbps: system.link_gbps,
             mha,
+            matrix_bandwidth: system.npu.bandwidth,
+            matrix_bandwidth_beside_pim: system.npu.beside,
         }
     }
 }

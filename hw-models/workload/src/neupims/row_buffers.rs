@@ -154,14 +154,15 @@ impl RowBufferStudy {
         })
     }
 
-    /// Two row buffers alone, as the RTL has them.
+    /// Two row buffers alone, with ACTs steered, and a queue of reads.
     ///
     /// # Errors
     ///
     /// If a channel stops.
-    pub fn dual(&self, threads: usize) -> Result<RowBufferRow, WorkloadError> {
-        let made = parallel::each(&RUNS, threads, |&who| self.case(KINDS[0], who));
-        Ok(row(KINDS[0], &made.into_iter().collect::<Result<Vec<_>, _>>()?))
+    pub fn dual(&self, queue: ReadQueue, threads: usize) -> Result<RowBufferRow, WorkloadError> {
+        let kind = (Memory::Dual, queue, true);
+        let made = parallel::each(&RUNS, threads, |&who| self.case(kind, who));
+        Ok(row(kind, &made.into_iter().collect::<Result<Vec<_>, _>>()?))
     }
 
     fn setup(&self, (memory, reads, steer): Kind) -> Setup {

@@ -7,7 +7,7 @@ use super::Threads;
 use super::serving::{page, picture as figures};
 use crate::failure::Failure;
 use crate::files;
-use crate::npu::{Feed, InterleaveFlag, MhaFlag, NpuAttentionFlag, feed, gigabytes};
+use crate::npu::{Feed, InterleaveFlag, MatricesFlag, MhaFlag, NpuAttentionFlag, feed, gigabytes};
 use crate::output::{self, FormatArguments};
 use crate::schema::Kind;
 use crate::values::Switch;
@@ -27,6 +27,7 @@ const MOST_SAMPLES: u64 = 1000;
 Examples:
   pimlico sweep neupims --figure 13
   pimlico sweep neupims --paper-table 4 --pim-issue 1
+  pimlico sweep neupims --paper-table 4 --matrices reads-128
   pimlico sweep neupims --figure 13 --mha engine
   pimlico sweep neupims --figure 11 --plot timeline.svg")]
 pub struct NeupimsArguments {
@@ -51,10 +52,12 @@ pub struct NeupimsArguments {
     /// Whether K and V of new tokens take time
     #[arg(long, value_enum, default_value_t = Switch::Off)]
     kv_append: Switch,
-    /// What tells PIM's latency and the memory's rate: Algorithm 1 and the peak, or a channel's engine, which runs a request of each
-    /// length and reads without end
+    /// What tells PIM's latency: Algorithm 1, or a channel's engine, which runs a request of each length
     #[arg(long, value_enum, default_value_t = MhaFlag::Algorithm)]
     mha: MhaFlag,
+    /// What matrices have of the buses [default: peak; with --mha engine: reads-32]
+    #[arg(long, value_enum)]
+    matrices: Option<MatricesFlag>,
     /// Gigabytes a second of the links between devices [default: links take no time; figure 14: 64, apart]
     #[arg(long, value_name = "G", value_parser = gigabytes)]
     link_gbps: Option<f64>,
@@ -160,7 +163,8 @@ impl NeupimsArguments {
             threads: self.threads.count(),
             feeds: self.pim_issue.map_or_else(|| vec![Some(1), None], |feed| vec![feed.0]),
             checks_room: self.capacity == Capacity::Check,
-            engines: self.mha.engines(self.threads.count())?,
+            engines: self.mha.engines(),
+            rates: self.matrices.unwrap_or(self.mha.matrices()).rates(self.threads.count())?,
             changes: Changes {
                 assign,
                 interleave,

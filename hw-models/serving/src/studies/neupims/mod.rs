@@ -18,6 +18,7 @@ use crate::neupims::capacity;
 use crate::neupims::engine::Engines;
 use crate::neupims::estimate::{Algorithm1, MhaLatency};
 use crate::neupims::iteration::BatchIteration;
+use crate::neupims::rates::MatrixRates;
 use crate::neupims::shard::{MODELS, Shard};
 use crate::neupims::system::{
     Assign, CHANNELS, Interleave, NpuAttention, RowBuffers, System, latencies,
@@ -60,6 +61,8 @@ pub struct NeupimsLab {
     pub checks_room: bool,
     /// The engines that tell PIM's latency; Algorithm 1 does without them.
     pub engines: Option<Arc<Engines>>,
+    /// What matrices have of the buses; their peak without it.
+    pub rates: Option<MatrixRates>,
     /// What is changed.
     pub changes: Changes,
 }
@@ -84,6 +87,7 @@ pub struct Warm {
     table: Vec<u64>,
     batches: Vec<Vec<LiveRequest>>,
     engines: Option<Arc<Engines>>,
+    rates: Option<MatrixRates>,
 }
 
 impl Point {
@@ -131,7 +135,8 @@ impl NeupimsLab {
             let batch = |seed| warm_batch(&point.dataset, point.requests, CHANNELS, &table, seed);
             let batches: Vec<Vec<LiveRequest>> = seeds.map(batch).collect();
             let engines = self.engines.clone();
-            let warm = Warm { point: point.clone(), table, batches, engines };
+            let (point, rates) = (point.clone(), self.rates);
+            let warm = Warm { point, table, batches, engines, rates };
             if self.checks_room {
                 warm.check_room(&self.changed(System::NEUPIMS))?;
             }
@@ -171,9 +176,9 @@ impl NeupimsLab {
             "lengths: seeded log-normal samples with the paper's means; their deviations are ours".to_owned(),
             "the batch is a device's; layer norm, residual additions, GELU and the language-model head are left out".to_owned(),
         ];
-        if let Some([alone, beside]) = self.engines.as_ref().map(|engines| engines.rates()) {
+        if let Some(MatrixRates { reads, alone, beside }) = self.rates {
             notes.push(format!(
-                "matrices have {alone:.1} % of the buses, and {beside:.1} % beside PIM, as reads without end on a channel with refresh"
+                "matrices have {alone:.1} % of the buses, and {beside:.1} % beside PIM, as reads without end on a channel with refresh, {reads} of them in its controller"
             ));
         }
         let system = self.changed(System::NEUPIMS);
@@ -192,9 +197,10 @@ impl NeupimsLab {
 impl Warm {
     /// An iteration of each batch on a system.
     pub fn run(&self, system: &System) -> Vec<BatchIteration> {
-        let (system, latency): (&System, &dyn MhaLatency) = match &self.engines {
-            Some(engines) => (&engines.bound(system), engines.of(system.memory)),
-            None => (system, &system.estimate),
+        let system = &self.rates.map_or(*system, |rates| rates.bound(system));
+        let latency: &dyn MhaLatency = match &self.engines {
+            Some(engines) => engines.of(system.memory),
+            None => &system.estimate,
         };
         let of = |batch: &Vec<LiveRequest>| {
             system.iteration(&self.point.shard, latency, &self.channels(system, batch))
