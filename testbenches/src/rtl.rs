@@ -63,6 +63,9 @@ impl<U: Unit> Rtl<U> {
         let outputs = vec![0; count * U::OBSERVED_WORDS];
         let (tracing, ports) = (None, PhantomData);
         let mut rtl = Self { unit, instances, inputs, outputs, tracing, cycle: 0, ports };
+        // The ports of the libraries in a design hold random bits as well, that of the reset among them: what begins in its reset
+        // sees no edge of the first one.
+        rtl.reset();
         rtl.reset();
         rtl
     }

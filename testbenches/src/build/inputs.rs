@@ -109,11 +109,11 @@ impl Sources {
 
     /// The files that module `top` is made of, in order.
     pub fn of(&self, top: &str) -> Result<Vec<PathBuf>, BuildError> {
-        self.of_without(top, "")
+        self.of_without(top, &[])
     }
 
-    /// The same without the file of module `without`, and what only that needs.
-    pub fn of_without(&self, top: &str, without: &str) -> Result<Vec<PathBuf>, BuildError> {
+    /// The same without the files of the modules `without`, and what only those need.
+    pub fn of_without(&self, top: &str, without: &[&str]) -> Result<Vec<PathBuf>, BuildError> {
         let first = self.files.iter().position(|file| names(file, top));
         let first = first.or_else(|| self.declaring(top)).ok_or_else(|| BuildError::NoModule {
             module: top.to_owned(),
@@ -122,7 +122,8 @@ impl Sources {
         let mut needed = vec![false; self.files.len()];
         let mut open: Vec<usize> = (self.own..self.files.len()).chain([first]).collect();
         while let Some(file) = open.pop() {
-            if !names(&self.files[file], without) && !std::mem::replace(&mut needed[file], true) {
+            let is_left_out = without.iter().any(|module| names(&self.files[file], module));
+            if !is_left_out && !std::mem::replace(&mut needed[file], true) {
                 open.extend(&self.needs[file]);
             }
         }

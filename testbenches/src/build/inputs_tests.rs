@@ -35,7 +35,8 @@ fn a_module_is_made_of_what_it_names_and_of_what_is_bound_to_it() {
     assert_eq!(of("middle"), ["pkg", "leaf", "middle", "watcher"]);
     assert_eq!(of("top"), ["pkg", "leaf", "middle", "top", "watcher"]);
     assert_eq!(of("other"), ["leaf", "other"]);
-    assert_eq!(stems(sources.of_without("top", "middle")), ["top"]);
+    assert_eq!(stems(sources.of_without("top", &["middle"])), ["top"]);
+    assert_eq!(stems(sources.of_without("top", &["leaf", "pkg"])), ["middle", "top", "watcher"]);
     let missing = sources.of("nothing").expect_err("there is no such module");
     assert!(matches!(missing, BuildError::NoModule { module, .. } if module == "nothing"));
 }

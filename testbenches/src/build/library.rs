@@ -3,7 +3,8 @@
 //!
 //! Verilator makes C++ of every instance of a module anew, as far as it finds them different: of a rank with
 //! 128 bank PUs 32 MB for each set of parameters, which take 50 s to make and 150 s to compile. A chip by
-//! itself takes 6 and 15 s, and a rank around eight of a library's chips 2 and 20 s.
+//! itself takes 6 and 15 s, and a rank around eight of a library's chips 2 and 20 s. Of a channel of NeuPIMs, row
+//! buffers, PUs and the controller are libraries: it is the same whatever banks there are.
 //!
 //! The design sees a module of the same name, in place of the one in the RTL, that chooses a library by its
 //! parameters. A library's ports are vectors: the wrapper that Verilator makes has no types of a package.
@@ -15,16 +16,24 @@ use super::verilate::Module;
 use pimlico_ports::{PortInfo, Unit, UnitInfo};
 use pimlico_units::arith::{Binary16, Binary32};
 use pimlico_units::bank::TreePu;
+use pimlico_units::channel::ChannelController;
+use pimlico_units::channel::pim_channel::{BankRows, ChannelPu};
 use pimlico_units::rank::PimChip;
 use std::path::{Path, PathBuf};
 
-/// The module that a design has many of, if it has one.
-pub fn of(design: &str) -> Option<&'static str> {
+/// The modules that a design has many of.
+pub fn of(design: &str) -> &'static [&'static str] {
     match design {
-        "pim_module" | "pim_dimm" => Some("pim_chip"),
-        "aim_channel" | "aim_hub" => Some("tree_pu"),
-        _ => None,
+        "pim_module" | "pim_dimm" => &["pim_chip"],
+        "aim_channel" | "aim_hub" => &["tree_pu"],
+        "pim_channel" => &["channel_controller", "bank_pu", "dual_row_buffer"],
+        _ => &[],
     }
+}
+
+/// Whether the registers of a design begin with zeros, as its model's: nothing says when those without reset count.
+pub fn begins_with_zeros(design: &str) -> bool {
+    of(design).iter().any(|module| ["pim_chip", "tree_pu"].contains(module))
 }
 
 /// What is said to Verilator about a design that uses libraries: each has an output that depends on none of
@@ -44,21 +53,30 @@ pub struct Library {
     pub name: String,
     /// The module with flat ports around the one of the RTL.
     top: String,
+    begins_with_zeros: bool,
 }
 
-/// The libraries that `design` with these parameters uses: chips with its format of sums, PUs of an AiM.
+/// The libraries that `design` with these parameters uses: those with its format of sums.
 pub fn libraries(design: &str, parameters: &[(String, i64)]) -> Vec<Library> {
-    let units =
-        [PimChip::<Binary16>::info(), PimChip::<Binary32>::info(), TreePu::<Binary16>::info()];
+    let units = [
+        PimChip::<Binary16>::info(),
+        PimChip::<Binary32>::info(),
+        TreePu::<Binary16>::info(),
+        ChannelController::<32, 32>::info(),
+        <ChannelPu<Binary16>>::info(),
+        <ChannelPu<Binary32>>::info(),
+        BankRows::info(),
+    ];
     let has = |(name, value): &(&str, i64)| {
         parameters.iter().all(|(other, given)| other != name || given == value)
     };
     let is_used =
-        |unit: &UnitInfo| of(design) == Some(unit.module) && unit.parameters.iter().all(has);
+        |unit: &UnitInfo| of(design).contains(&unit.module) && unit.parameters.iter().all(has);
     let library = |unit: UnitInfo| {
         // Verilator refuses two underscores in a row.
         let name = format!("{}_library", identifier(&unit).replace("__", "_"));
-        Library { unit, top: format!("{name}_flat"), name }
+        let begins_with_zeros = begins_with_zeros(design);
+        Library { unit, top: format!("{name}_flat"), name, begins_with_zeros }
     };
     units.into_iter().filter(is_used).map(library).collect()
 }
@@ -73,6 +91,7 @@ impl Library {
             configuration: format!("{repeats}tracing_off -file \"*\"\n"),
             repeats: self.repeats(),
             library: Some(&self.name),
+            begins_with_zeros: self.begins_with_zeros,
             sources: sources.of(self.unit.module)?,
             generated: vec![(format!("{}.sv", self.top), self.flat())],
             is_own: sources.has_own(),
@@ -103,15 +122,17 @@ impl Library {
     }
 }
 
-/// The sources of the design `top`, but for the module of which it uses libraries.
+/// The sources of the design `top`, but for the modules of which it uses libraries.
 pub fn sources_of(top: &str, sources: &Sources) -> Result<Vec<PathBuf>, BuildError> {
-    sources.of_without(top, of(top).unwrap_or_default())
+    sources.of_without(top, of(top))
 }
 
-/// What stands in place of that module, with the name of its file.
-pub fn chooser(libraries: &[Library]) -> Option<(String, String)> {
-    let module = libraries.first()?.unit.module;
-    Some((format!("{module}_chosen_library.sv"), choose(libraries)))
+/// What stands in place of those modules, with the names of its files.
+pub fn choosers(libraries: &[Library]) -> impl Iterator<Item = (String, String)> {
+    let of_module = libraries.chunk_by(|library, next| library.unit.module == next.unit.module);
+    of_module.map(|libraries| {
+        (format!("{}_chosen_library.sv", libraries[0].unit.module), choose(libraries))
+    })
 }
 
 /// The module in place of the RTL's.

@@ -30,6 +30,8 @@ pub struct Module<'a> {
     pub library: Option<&'a str>,
     /// It has another module many times.
     pub repeats: bool,
+    /// Its registers begin with zeros, and not with random bits.
+    pub begins_with_zeros: bool,
     /// The files that it is made of, in order: from the folder of the sources, or generated.
     pub sources: Vec<PathBuf>,
     /// Files that were generated for it: their names, and texts. They belong to the sources, behind the others.
@@ -54,8 +56,7 @@ impl Module<'_> {
     fn arguments(&self) -> Vec<String> {
         // Registers hold random bits before the reset, so that one that it misses shows. Of those without
         // reset the units' benches know when they count; those of a rank or channel begin where the models' do.
-        let is_design = library::of(&self.name).is_some() || self.library.is_some();
-        let initial = if is_design { "0" } else { "unique" };
+        let initial = if self.begins_with_zeros { "0" } else { "unique" };
         let warnings: &[&str] = if self.is_own {
             &["-Wno-lint", "-Wno-style"]
         } else {
@@ -171,7 +172,7 @@ pub fn probe_configuration(unit: &UnitInfo) -> String {
         format!("public_flat_rd -module \"{}\" -var \"{}\"\n", unit.probed.0, probe.name)
     });
     let repeated = match unit.module {
-        module if library::of(module).is_some() => library::USER,
+        module if !library::of(module).is_empty() => library::USER,
         REPEATING => REPEATED,
         _ => "",
     };

@@ -169,6 +169,7 @@ impl Workshop {
                 + &coverage::left_out(unit, &self.sources),
             options: coverage::options(unit),
             repeats: unit.module == verilate::REPEATING,
+            begins_with_zeros: library::begins_with_zeros(unit.module),
             is_own: self.sources.has_own(),
             ..Default::default()
         };
@@ -222,7 +223,7 @@ impl Workshop {
         for (library, of) in libraries.iter().zip(verilated) {
             module.sources.push(of.join(format!("{}.sv", library.name)));
         }
-        module.generated.extend(library::chooser(libraries));
+        module.generated.extend(library::choosers(libraries));
         let generated = self.verilate(&module, folder)?;
 
         let scope = binding::scope(unit, &module.name);

@@ -283,37 +283,24 @@ impl<const READS: usize, const WRITES: usize> Bench for ChannelController<READS,
     fn arrange(inputs: &mut [ChannelControllerIn]) {
         let Some(first) = inputs.first_mut() else { return };
         let habit = first.mem_row_i.get() | first.pim_row_i.get() << 15;
-        // NeuPIMs' lengths, a half or a quarter of them.
-        let by = [1, 2, 4][(habit & 3) as usize % 3];
-        let wide = habit >> 2 & 7;
-        (first.rcd_i, first.rcd_wr_i, first.rcd_pim_i) =
-            (scale(14, by), scale(14, by) + (wide & 1) as u8, scale(14, by) + (wide & 2) as u8);
-        (first.ras_i, first.rp_i, first.rtp_i) = (scale(34, by), scale(14, by), scale(6, by));
-        (first.rrd_s_i, first.rrd_l_i, first.faw_i) = (scale(4, by), scale(6, by), scale(30, by));
-        (first.copy_i, first.rfc_i) = (scale(96, by), U::new(260 / by / 2));
-        (first.cl_i, first.cwl_i) = (U::new(14), U::new(4));
-        (first.rtrs_i, first.gap_i, first.latency_i) = (U::new(2), U::new(2), U::new(12));
-        if wide & 4 != 0 {
-            (first.cl_i, first.cwl_i) = (U::new(9), U::new(5));
-            (first.rtrs_i, first.gap_i, first.latency_i) = (U::new(1), U::new(3), U::new(10));
+        if habit >> 25 & 7 == 0 {
+            any_timings(first);
+        } else {
+            neupims_timings(first, habit);
         }
-        first.dot_i = U::new(2 + u64::from(wide == 3));
-        let end = (first.cwl_i.get() + BURST) as u8;
-        first.wr_to_pre_i = end + scale(16, by);
-        (first.wr_to_rd_s_i, first.wr_to_rd_l_i) = (end + scale(6, by), end + scale(8, by));
-        first.guard_i = 60;
-        // A REF comes late enough for some operations, and not for others.
-        first.refi_i = U::new([0, 900 / by, 500 / by, 420][(habit >> 5 & 3) as usize]);
         let modes = habit >> 7 & 31;
         let few = habit >> 12 & 3;
-        (first.single_i, first.bankwise_i) = (modes & 1 == 1, modes >> 1 & 7 == 1);
+        (first.single_i, first.bankwise_i) = (modes & 1 == 1, matches!(modes >> 1 & 7, 1 | 2));
         (first.blocked_i, first.simulator_i) = (modes >> 2 & 3 == 1, modes >> 3 & 3 == 3);
         first.steer_i = modes >> 1 & 3 != 2;
         if few == 3 {
             (first.single_i, first.bankwise_i, first.blocked_i, first.simulator_i, first.steer_i) =
                 (false, false, false, false, true);
         }
+        // Few rows, which differ from episode to episode.
         let rows = [1, 3, 7, 0x3F][(habit >> 14 & 3) as usize];
+        let other_row = first.mem_row_i.get() & !0x3F;
+        let few = |row: U<15>| U::new(row.get() & rows | other_row);
         let busy = habit >> 16 & 7;
         let fine = habit >> 19 & 1 == 0;
         // Commands come late: the operation waits for them.
@@ -322,19 +309,19 @@ impl<const READS: usize, const WRITES: usize> Bench for ChannelController<READS,
         let first = *first;
         let mut unit = Self::new();
         let mut wishes: Vec<ChannelControllerIn> = Vec::new();
-        let mut stream = (0, 0, 0u64);
+        let mut stream = (0, U::default(), 0u64);
         for (cycle, input) in inputs.iter_mut().enumerate() {
             let draw = input.pim_row_i.get() | input.mem_row_i.get() << 15;
             // MEM: bursts of a row, one behind the other.
             if stream.2 == 0 {
                 stream = (
                     input.mem_bank_i.get() & [31, 19, 5, 31][dense as usize],
-                    input.mem_row_i.get() & rows,
+                    few(input.mem_row_i),
                     1 + (draw >> 20 & 7),
                 );
             }
             stream.2 -= 1;
-            (input.mem_bank_i, input.mem_row_i) = (U::new(stream.0), U::new(stream.1));
+            (input.mem_bank_i, input.mem_row_i) = (U::new(stream.0), stream.1);
             input.mem_valid_i &= match busy {
                 0 => draw >> 4 & 31 == 0,
                 1 => cycle % 300 < 100,
@@ -346,7 +333,7 @@ impl<const READS: usize, const WRITES: usize> Bench for ChannelController<READS,
             }
             // PIM: operations, and now and then anything.
             if wishes.is_empty() && (input.pim_valid_i || draw >> 9 & 7 == 0) {
-                wishes = operation(input, draw, rows, fine);
+                wishes = operation(input, draw, few(input.pim_row_i), fine);
             }
             let is_wild = draw >> 12 & 0x3FF == 0;
             input.pim_valid_i &= is_wild;
@@ -374,15 +361,60 @@ impl<const READS: usize, const WRITES: usize> Bench for ChannelController<READS,
     }
 }
 
+/// NeuPIMs' timings, or a half or a quarter of them.
+fn neupims_timings(first: &mut ChannelControllerIn, habit: u64) {
+    // NeuPIMs' lengths, a half or a quarter of them.
+    let by = [1, 2, 4][(habit & 3) as usize % 3];
+    let wide = habit >> 2 & 7;
+    (first.rcd_i, first.rcd_wr_i, first.rcd_pim_i) =
+        (scale(14, by), scale(14, by) + (wide & 1) as u8, scale(14, by) + (wide & 2) as u8);
+    (first.ras_i, first.rp_i, first.rtp_i) = (scale(34, by), scale(14, by), scale(6, by));
+    (first.rrd_s_i, first.rrd_l_i, first.faw_i) = (scale(4, by), scale(6, by), scale(30, by));
+    (first.copy_i, first.rfc_i) = (scale(96, by), U::new(260 / by / 2));
+    (first.cl_i, first.cwl_i) = (U::new(14), U::new(4));
+    (first.rtrs_i, first.gap_i, first.latency_i) = (U::new(2), U::new(2), U::new(12));
+    if wide & 4 != 0 {
+        (first.cl_i, first.cwl_i) = (U::new(9), U::new(5));
+        (first.rtrs_i, first.gap_i, first.latency_i) = (U::new(1), U::new(3), U::new(10));
+    }
+    first.dot_i = U::new(2 + u64::from(wide == 3));
+    let end = (first.cwl_i.get() + BURST) as u8;
+    first.wr_to_pre_i = end + scale(16, by);
+    (first.wr_to_rd_s_i, first.wr_to_rd_l_i) = (end + scale(6, by), end + scale(8, by));
+    first.guard_i = 60;
+    // A REF comes late enough for some operations, and not for others.
+    first.refi_i = U::new([0, 900 / by, 500 / by, 420][(habit >> 5 & 3) as usize]);
+}
+
+/// Timings as they are drawn, of all lengths that `pim_channel` allows. No REF is due in an episode, as estimates need not cover them.
+fn any_timings(first: &mut ChannelControllerIn) {
+    for rcd in [&mut first.rcd_i, &mut first.rcd_wr_i, &mut first.rcd_pim_i] {
+        *rcd = (*rcd).max(2);
+    }
+    first.copy_i = first.copy_i.max(18);
+    first.dot_i = U::new(first.dot_i.get().max(2));
+    let cl = first.cl_i.get().max(5);
+    let cwl = 1 + first.cwl_i.get() % cl;
+    (first.cl_i, first.cwl_i) = (U::new(cl), U::new(cwl));
+    first.rtrs_i = U::new(first.rtrs_i.get() % cl);
+    first.gap_i = U::new(first.gap_i.get() % cwl);
+    let least = 10.max((cl + BURST + first.rtrs_i.get()).saturating_sub(32));
+    first.latency_i = U::new(first.latency_i.get().max(least));
+    let end = (cwl + BURST) as u8;
+    for behind in [&mut first.wr_to_pre_i, &mut first.wr_to_rd_s_i, &mut first.wr_to_rd_l_i] {
+        *behind = (*behind).max(end);
+    }
+    first.refi_i = U::new(first.refi_i.get() | 0x800);
+}
+
 /// The requests of an operation, the last one first.
 fn operation(
     draw: &ChannelControllerIn,
     bits: u64,
-    rows: u64,
+    row: U<15>,
     fine: bool,
 ) -> Vec<ChannelControllerIn> {
     let of = |kind: u64| ChannelControllerIn { pim_kind_i: U::new(kind), ..Default::default() };
-    let row = U::new(draw.pim_row_i.get() & rows);
     if bits >> 16 & 3 == 0 {
         return vec![ChannelControllerIn { pim_bank_i: draw.pim_bank_i, pim_row_i: row, ..of(1) }];
     }

@@ -242,12 +242,15 @@ impl<const READS: usize, const WRITES: usize> Bench for MemScheduler<READS, WRIT
         let (banks, rows) =
             ([0x1F, 0x13, 0x10, 0x1][(habit & 3) as usize], [1, 3, 7][(habit >> 2) as usize % 3]);
         let (mostly, slow) = (habit >> 5 & 3, habit >> 7 & 3);
+        // Which they are differs from episode to episode.
+        let (other_bank, other_row) = (first.opens_bank_i.get(), first.opens_row_i.get() & !7);
+        let few = |row: u64| U::new(row & rows | other_row);
         let mut unit = Self::new();
         let mut open: [Option<U<15>>; 32] = [None; 32];
         for input in inputs {
             let draw = input.held_row_i.get();
-            input.bank_i = U::new(input.bank_i.get() & banks);
-            input.row_i = U::new(input.row_i.get() & rows);
+            input.bank_i = U::new(input.bank_i.get() & banks ^ other_bank);
+            input.row_i = few(input.row_i.get());
             input.write_i = match mostly {
                 0 => input.write_i && draw & 12 == 0,
                 1 => input.write_i || draw & 12 != 0,
@@ -257,8 +260,8 @@ impl<const READS: usize, const WRITES: usize> Bench for MemScheduler<READS, WRIT
                 // Few columns: some are asked for again.
                 input.column_i = U::new(input.column_i.get() & 1);
             }
-            input.reserved_row_i = U::new(input.reserved_row_i.get() & rows);
-            input.held_row_i = U::new(draw >> 4 & rows);
+            input.reserved_row_i = few(input.reserved_row_i.get());
+            input.held_row_i = few(draw >> 4);
             let is_open = (0..32).filter(|&bank| open[bank].is_some());
             let is_open = is_open.fold(0u32, |mask, bank| mask | 1 << bank);
             let stopped = draw >> 8 & 7 < [0, 2, 5, 7][slow as usize];
@@ -303,7 +306,7 @@ impl<const READS: usize, const WRITES: usize> Bench for MemScheduler<READS, WRIT
             if nth == Some(1) {
                 (input.opens_bank_i, input.opens_row_i) = (now.act_bank_o, now.act_row_o);
             } else {
-                input.opens_row_i = U::new(input.opens_row_i.get() & rows);
+                input.opens_row_i = few(input.opens_row_i.get());
             }
             (0..32).filter(|bank| closes >> bank & 1 == 1).for_each(|bank| open[bank] = None);
             if input.opens_i {

@@ -73,6 +73,44 @@ const WAIVERS: &[Waiver] = &[
     Waiver { unit: exp, file: "rtl/arith/fp_round.sv", signals: &["negative_i"], bits: ALL },
     // A division begins with no digits.
     Waiver { unit: recip, file: "rtl/arith/fp_recip.sv", signals: &["start.quotient"], bits: ALL },
+    // What is at most 31 cycles ahead is bit 30.
+    Waiver { unit: gemv_sequencer, file: GEMV_SEQUENCER, signals: BURSTS, bits: 31..32 },
+    // The sum of two bytes.
+    Waiver {
+        unit: latency_estimator,
+        file: "rtl/channel/latency_estimator.sv",
+        signals: &["gemv_d", "gemv_q"],
+        bits: 9..10,
+    },
+    // Of the pins' fields a command has those that it uses.
+    Waiver { unit: controller, file: CONTROLLER, signals: OF_REFRESH, bits: ALL },
+    Waiver { unit: controller, file: CONTROLLER, signals: CLOSES_PIM, bits: ALL },
+    Waiver { unit: controller, file: CONTROLLER, signals: RELEASE_PIM, bits: ALL },
+    Waiver { unit: controller, file: CONTROLLER, signals: &["release_pim.command"], bits: 0..3 },
+    Waiver {
+        unit: controller,
+        file: CONTROLLER,
+        signals: &["of_pim.of_mem", "of_pim.tag"],
+        bits: ALL,
+    },
+    Waiver { unit: controller, file: CONTROLLER, signals: OF_MEM, bits: ALL },
+    Waiver { unit: controller, file: "rtl/channel/channel_pim.sv", signals: OF_PIM_O, bits: ALL },
+    Waiver { unit: controller, file: "rtl/channel/channel_mem.sv", signals: OF_MEM_O, bits: ALL },
+    // The lower half of the banks is of the first pseudo-rank in either mode.
+    Waiver { unit: controller, file: CONTROLLER, signals: &["banks"], bits: 0..16 },
+    Waiver {
+        unit: controller,
+        file: "rtl/channel/channel_mem.sv",
+        signals: &["banks_i"],
+        bits: 0..16,
+    },
+    // A burst and its turn are over within 31 + 2 + 15 cycles.
+    Waiver {
+        unit: controller,
+        file: "rtl/channel/channel_gates.sv",
+        signals: &["read_mask_d", "read_mask_q", "write_mask_d", "write_mask_q"],
+        bits: 48..64,
+    },
 ];
 
 const WIDEN: &str = "rtl/arith/fp_widen.sv";
@@ -92,6 +130,69 @@ const SUMS: &[&str] = &[
     "total",
     "total_d",
     "total_q",
+];
+
+const GEMV_SEQUENCER: &str = "rtl/channel/gemv_sequencer.sv";
+const BURSTS: &[&str] = &[
+    "latency_d",
+    "latency_q",
+    "cl_d",
+    "cl_q",
+    "bursts_d",
+    "bursts_q",
+    "of_gemv",
+    "of_read",
+    "near_bursts",
+];
+
+const CONTROLLER: &str = "rtl/channel/channel_controller.sv";
+const OF_REFRESH: &[&str] = &[
+    "of_refresh.row",
+    "of_refresh.column",
+    "of_refresh.count",
+    "of_refresh.first",
+    "of_refresh.last",
+    "of_refresh.of_mem",
+    "of_refresh.tag",
+    "of_refresh.of_pim",
+];
+const CLOSES_PIM: &[&str] = &[
+    "closes_pim.command",
+    "closes_pim.row",
+    "closes_pim.column",
+    "closes_pim.count",
+    "closes_pim.first",
+    "closes_pim.last",
+    "closes_pim.of_mem",
+    "closes_pim.tag",
+    "closes_pim.of_pim",
+];
+const RELEASE_PIM: &[&str] = &[
+    "release_pim.row",
+    "release_pim.column",
+    "release_pim.count",
+    "release_pim.first",
+    "release_pim.last",
+    "release_pim.of_mem",
+    "release_pim.tag",
+    "release_pim.of_pim",
+];
+const OF_MEM: &[&str] =
+    &["of_mem.all", "of_mem.count", "of_mem.first", "of_mem.last", "of_mem.of_pim"];
+const OF_MEM_O: &[&str] =
+    &["of_mem_o.all", "of_mem_o.count", "of_mem_o.first", "of_mem_o.last", "of_mem_o.of_pim"];
+const OF_PIM_O: &[&str] = &[
+    "of_pim_o.of_mem",
+    "of_pim_o.tag",
+    "closes_pim_o.command",
+    "closes_pim_o.row",
+    "closes_pim_o.column",
+    "closes_pim_o.count",
+    "closes_pim_o.first",
+    "closes_pim_o.last",
+    "closes_pim_o.of_mem",
+    "closes_pim_o.tag",
+    "closes_pim_o.of_pim",
 ];
 
 fn gradual(unit: &str) -> bool {
@@ -116,6 +217,18 @@ fn early_softmax(unit: &str) -> bool {
 
 fn exp(unit: &str) -> bool {
     unit.starts_with("fp_exp")
+}
+
+fn gemv_sequencer(unit: &str) -> bool {
+    unit.starts_with("gemv_sequencer")
+}
+
+fn latency_estimator(unit: &str) -> bool {
+    unit.starts_with("latency_estimator")
+}
+
+fn controller(unit: &str) -> bool {
+    unit.starts_with("channel_controller")
 }
 
 fn recip(unit: &str) -> bool {

@@ -40,6 +40,21 @@ fn gemvs_of_all_lengths_are_the_engines_on_the_rtl_of_a_channel() {
 }
 
 #[test]
+fn a_channel_of_32_banks_as_one_design_is_the_engine() {
+    for (words, more) in
+        [(1, ""), (32, "--commands fine --precharge bank"), (40, "--memory blocked")]
+    {
+        let gemv = format!("run neupims gemv --rows 40 --cols {} {more}", 16 * words);
+        let fast = anonymous(&gemv);
+        assert_eq!(fast["outputs"]["differing"], 0, "{gemv}");
+        for backend in ["rtl", "lockstep"] {
+            let whole = format!("{gemv} --backend {backend} --lockstep channel");
+            assert_eq!(anonymous(&whole), fast, "{whole}");
+        }
+    }
+}
+
+#[test]
 fn layers_are_streamed_into_banks_of_the_rtl() {
     let make = "stream make --dim 32 --hidden 48 --layers 2 --heads 2 --vocab 260 -o banks.bin --tokenizer banks.tok";
     assert_eq!(pimlico(make).status.code(), Some(0));
