@@ -8,7 +8,8 @@ module fp_add #(
   parameter  int unsigned MAN_BITS   = 10,
   /// 1: gradual underflow; 0: subnormal operands and results are flushed to zero.
   parameter  int unsigned SUBNORMALS = 1,
-  /// Pipeline registers, 0 to 3: after the adder, the alignment, the rounding, in this order.
+  /// Pipeline registers, 0 to 4: after the adder, the alignment, the rounding, the normalisation, in this order.
+  /// The fourth is for FAST = 1 and SUBNORMALS = 1.
   parameter  int unsigned STAGES     = 0,
   /// 1: carries by prefix trees, registers without reset; 0: carries that ripple, registers with reset.
   parameter  int unsigned FAST       = 0,
@@ -34,7 +35,7 @@ module fp_add #(
   // Shifts are sums of powers of two.
   localparam int unsigned STEPS       = $clog2(FIELD_WIDTH);
   // Zeros are counted with the sum.
-  localparam bit          EARLY       = FAST != 0 && STAGES >= 2;
+  localparam bit          EARLY       = FAST != 0 && STAGES >= 2 && STAGES < 4;
 
   typedef struct packed {
     logic                   negative;  // sign of the larger operand
@@ -239,86 +240,160 @@ module fp_add #(
     end
   end
 
-  // Round.
-  logic                leading, guard, below, up, carried;
-  logic [MAN_BITS-1:0] fraction, mantissa;
-
-  assign {leading, fraction, guard} = normalised[SUM_WIDTH-1-:MAN_BITS+2];
-
-  assign below = |normalised[SUM_WIDTH-MAN_BITS-3:0] || sum_q.sticky;
-  assign up    = guard && (below || fraction[0]);
-
-  assign {carried, mantissa} = {1'b0, fraction} + (MAN_BITS + 1)'(up);
-
-  // The exponent field is only known with the carry of the rounding, so that one addition is enough.
-  logic [EXP_BITS-1:0] exponent;
-  logic                overflow, underflow, nothing;
-
-  if (SUBNORMALS != 0) begin : gen_gradual
-    logic [EXP_BITS-1:0] lowered;
-    logic [EXP_BITS:0]   field;
-    logic                unused_carry;
-
-    ripple_adder #(.WIDTH(EXP_BITS)) u_lowered (
-      .a_i     (sum_q.exponent),
-      .b_i     (~EXP_BITS'(shift)),
-      .carry_i (1'b1),
-      .sum_o   (lowered),
-      .carry_o (unused_carry)
-    );
-
-    always_comb begin
-      field = (EXP_BITS + 1)'(carried);
-      if (leading) field = {1'b0, lowered} + (EXP_BITS + 1)'(1) + (EXP_BITS + 1)'(carried);
-    end
-
-    assign exponent  = field[EXP_BITS-1:0];
-    assign overflow  = field[EXP_BITS] || &field[EXP_BITS-1:0];
-    assign underflow = 1'b0;
-    assign nothing   = !leading && normalised == '0;
-  end else begin : gen_flush
-    // One more, less the shift, is the shift's complement less 2^STEPS - 2.
-    localparam logic signed [EXP_BITS+1:0] OFFSET = (1 << STEPS) - 2;
-
-    logic        [EXP_BITS:0]   raised;
-    logic signed [EXP_BITS+1:0] field;
-    logic                       unused_carry;
-
-    ripple_adder #(.WIDTH(EXP_BITS + 1)) u_exponent (
-      .a_i     ({1'b0, sum_q.exponent}),
-      .b_i     ({{(EXP_BITS + 1 - STEPS){1'b0}}, ~shift}),
-      .carry_i (carried),
-      .sum_o   (raised),
-      .carry_o (unused_carry)
-    );
-
-    assign field     = signed'({1'b0, raised}) - OFFSET;
-    assign exponent  = field[EXP_BITS-1:0];
-    assign overflow  = !field[EXP_BITS+1] && (field[EXP_BITS] || &field[EXP_BITS-1:0]);
-    assign underflow = !leading || field <= 0;
-    assign nothing   = !leading || sum_q.exponent == '0;
-  end
-
-  // A difference of nothing is +0. A NaN is larger than any number, and where there is an infinity it
-  // is the larger operand.
-  logic             no_number, nan;
   logic [WIDTH-1:0] result;
 
-  assign no_number = &sum_q.exponent;
-  assign nan       = no_number && (sum_q.fraction || (sum_q.subtract && nothing));
+  if (STAGES >= 4) begin : gen_two_cycles
+    // A rounding that has a cycle of its own finds the exponent field without its carry, and where the carry goes
+    // on: past the lower half of the fraction, and past all of it.
+    localparam int unsigned LOW = MAN_BITS / 2;
 
-  fp_pack #(
-    .EXP_BITS (EXP_BITS),
-    .MAN_BITS (MAN_BITS)
-  ) u_pack (
-    .negative_i (sum_q.negative && !(sum_q.subtract && nothing)),
-    .exponent_i (exponent),
-    .mantissa_i (mantissa),
-    .infinite_i (overflow || no_number),
-    .zero_i     (underflow),
-    .nan_i      (nan),
-    .result_o   (result)
-  );
+    typedef struct packed {
+      logic                negative;
+      logic                infinite;
+      logic                nan;
+      logic [EXP_BITS-1:0] exponent;
+      logic [MAN_BITS-1:0] fraction;
+      logic                guard;
+      logic                below;      // something is below the guard bit
+      logic                low_ones;
+      logic                high_ones;
+    } normalised_t;
+
+    logic                leading, guard, nothing, no_number, too_large;
+    logic [MAN_BITS-1:0] fraction;
+    normalised_t         normal_d, normal_q;
+
+    assign {leading, fraction, guard} = normalised[SUM_WIDTH-1-:MAN_BITS+2];
+
+    assign nothing   = normalised == '0;
+    assign no_number = &sum_q.exponent;
+    // A carry of the rounding that makes infinity of the largest number leaves a fraction of 0.
+    assign too_large = sum_q.sum[SUM_WIDTH-1] && sum_q.exponent == ~EXP_BITS'(1);
+
+    // A difference of nothing is +0. A NaN is larger than any number, and where there is an infinity it
+    // is the larger operand.
+    assign normal_d = '{
+      negative:  sum_q.negative && !(sum_q.subtract && nothing),
+      infinite:  no_number || too_large,
+      nan:       no_number && (sum_q.fraction || (sum_q.subtract && nothing)),
+      exponent:  leading ? sum_q.exponent + EXP_BITS'(1) - EXP_BITS'(shift) : '0,
+      fraction:  fraction,
+      guard:     guard,
+      below:     normalised[SUM_WIDTH-MAN_BITS-3:0] != '0 || sum_q.sticky,
+      low_ones:  &fraction[LOW-1:0],
+      high_ones: &fraction[MAN_BITS-1:LOW]
+    };
+
+    pipe #(.WIDTH($bits(normalised_t))) u_normal_pipe (
+      .clk_i, .rst_ni, .data_i(normal_d), .data_o(normal_q)
+    );
+
+    // Round.
+    logic [EXP_BITS-1:0] exponent;
+    logic [MAN_BITS-1:0] mantissa;
+    logic                up, carry_high, carry_exponent;
+
+    assign up             = normal_q.guard && (normal_q.below || normal_q.fraction[0]);
+    assign carry_high     = up && normal_q.low_ones;
+    assign carry_exponent = carry_high && normal_q.high_ones;
+
+    assign mantissa[LOW-1:0]        = normal_q.fraction[LOW-1:0] + LOW'(up);
+    assign mantissa[MAN_BITS-1:LOW] = normal_q.fraction[MAN_BITS-1:LOW] + (MAN_BITS - LOW)'(carry_high);
+    assign exponent                 = normal_q.exponent + EXP_BITS'(carry_exponent);
+
+    fp_pack #(
+      .EXP_BITS (EXP_BITS),
+      .MAN_BITS (MAN_BITS)
+    ) u_pack (
+      .negative_i (normal_q.negative),
+      .exponent_i (exponent),
+      .mantissa_i (mantissa),
+      .infinite_i (normal_q.infinite),
+      .zero_i     (1'b0),
+      .nan_i      (normal_q.nan),
+      .result_o   (result)
+    );
+  end else begin : gen_one_cycle
+    // Round.
+    logic                leading, guard, below, up, carried;
+    logic [MAN_BITS-1:0] fraction, mantissa;
+
+    assign {leading, fraction, guard} = normalised[SUM_WIDTH-1-:MAN_BITS+2];
+
+    assign below = |normalised[SUM_WIDTH-MAN_BITS-3:0] || sum_q.sticky;
+    assign up    = guard && (below || fraction[0]);
+
+    assign {carried, mantissa} = {1'b0, fraction} + (MAN_BITS + 1)'(up);
+
+    // The exponent field is only known with the carry of the rounding, so that one addition is enough.
+    logic [EXP_BITS-1:0] exponent;
+    logic                overflow, underflow, nothing;
+
+    if (SUBNORMALS != 0) begin : gen_gradual
+      logic [EXP_BITS-1:0] lowered;
+      logic [EXP_BITS:0]   field;
+      logic                unused_carry;
+
+      ripple_adder #(.WIDTH(EXP_BITS)) u_lowered (
+        .a_i     (sum_q.exponent),
+        .b_i     (~EXP_BITS'(shift)),
+        .carry_i (1'b1),
+        .sum_o   (lowered),
+        .carry_o (unused_carry)
+      );
+
+      always_comb begin
+        field = (EXP_BITS + 1)'(carried);
+        if (leading) field = {1'b0, lowered} + (EXP_BITS + 1)'(1) + (EXP_BITS + 1)'(carried);
+      end
+
+      assign exponent  = field[EXP_BITS-1:0];
+      assign overflow  = field[EXP_BITS] || &field[EXP_BITS-1:0];
+      assign underflow = 1'b0;
+      assign nothing   = !leading && normalised == '0;
+    end else begin : gen_flush
+      // One more, less the shift, is the shift's complement less 2^STEPS - 2.
+      localparam logic signed [EXP_BITS+1:0] OFFSET = (1 << STEPS) - 2;
+
+      logic        [EXP_BITS:0]   raised;
+      logic signed [EXP_BITS+1:0] field;
+      logic                       unused_carry;
+
+      ripple_adder #(.WIDTH(EXP_BITS + 1)) u_exponent (
+        .a_i     ({1'b0, sum_q.exponent}),
+        .b_i     ({{(EXP_BITS + 1 - STEPS){1'b0}}, ~shift}),
+        .carry_i (carried),
+        .sum_o   (raised),
+        .carry_o (unused_carry)
+      );
+
+      assign field     = signed'({1'b0, raised}) - OFFSET;
+      assign exponent  = field[EXP_BITS-1:0];
+      assign overflow  = !field[EXP_BITS+1] && (field[EXP_BITS] || &field[EXP_BITS-1:0]);
+      assign underflow = !leading || field <= 0;
+      assign nothing   = !leading || sum_q.exponent == '0;
+    end
+
+    // A difference of nothing is +0. A NaN is larger than any number, and where there is an infinity it
+    // is the larger operand.
+    logic no_number, nan;
+
+    assign no_number = &sum_q.exponent;
+    assign nan       = no_number && (sum_q.fraction || (sum_q.subtract && nothing));
+
+    fp_pack #(
+      .EXP_BITS (EXP_BITS),
+      .MAN_BITS (MAN_BITS)
+    ) u_pack (
+      .negative_i (sum_q.negative && !(sum_q.subtract && nothing)),
+      .exponent_i (exponent),
+      .mantissa_i (mantissa),
+      .infinite_i (overflow || no_number),
+      .zero_i     (underflow),
+      .nan_i      (nan),
+      .result_o   (result)
+    );
+  end
 
   pipe #(.WIDTH(WIDTH), .RESET(FAST == 0), .ENABLED(STAGES >= 3)) u_result_pipe (
     .clk_i, .rst_ni, .data_i(result), .data_o(result_o)
@@ -326,9 +401,11 @@ module fp_add #(
 
   if (!fp_pkg::is_format(EXP_BITS, MAN_BITS))
     $fatal(1, "EXP_BITS, MAN_BITS = %0d, %0d: expected 5, 10 or 8, 7 or 8, 23", EXP_BITS, MAN_BITS);
-  if (SUBNORMALS > 1 || STAGES > 3)
-    $fatal(1, "SUBNORMALS = %0d, STAGES = %0d: expected 0 or 1, and 0 to 3", SUBNORMALS, STAGES);
+  if (SUBNORMALS > 1 || STAGES > 4)
+    $fatal(1, "SUBNORMALS = %0d, STAGES = %0d: expected 0 or 1, and 0 to 4", SUBNORMALS, STAGES);
   if (FAST > 1 || HALF_STAGE > 1)
     $fatal(1, "FAST, HALF_STAGE = %0d, %0d: expected 0 or 1", FAST, HALF_STAGE);
+  if (STAGES == 4 && (FAST == 0 || SUBNORMALS == 0))
+    $fatal(1, "FAST, SUBNORMALS = %0d, %0d: expected 1 and 1 with STAGES = 4", FAST, SUBNORMALS);
 
 endmodule

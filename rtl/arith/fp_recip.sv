@@ -8,7 +8,7 @@ module fp_recip #(
   parameter  int unsigned MAN_BITS   = 10,
   /// 1: gradual underflow; 0: subnormal operands and results are flushed to zero.
   parameter  int unsigned SUBNORMALS = 1,
-  /// Pipeline registers, 0 to 3.
+  /// Pipeline registers, 0 to 6.
   /// They divide the rows of the division, and the rounding, which takes as long as two rows, into
   /// equal parts.
   parameter  int unsigned STAGES     = 0,
@@ -83,7 +83,7 @@ module fp_recip #(
   // Divide.
   for (genvar row = 0; row < ROWS; row++) begin : gen_row
     division_t           above, now, below;
-    logic [MAN_BITS+1:0] difference;
+    logic [MAN_BITS+2:0] difference;
     logic                less;
 
     if (row == 0) begin : gen_first
@@ -96,8 +96,9 @@ module fp_recip #(
       .clk_i, .rst_ni, .data_i(above), .data_o(now)
     );
 
-    assign difference = {now.remainder, 1'b0} - {2'b01, now.divisor};
-    assign less       = difference[MAN_BITS+1];
+    // Twice the remainder less the divisor. A carry is there sooner than a sign, which is the carry with two more bits.
+    assign difference = {1'b0, now.remainder, 1'b1} + ~{3'b001, now.divisor};
+    assign less       = difference[MAN_BITS+2];
 
     always_comb begin
       below           = now;
@@ -144,7 +145,7 @@ module fp_recip #(
 
   if (!fp_pkg::is_format(EXP_BITS, MAN_BITS))
     $fatal(1, "EXP_BITS, MAN_BITS = %0d, %0d: expected 5, 10 or 8, 7 or 8, 23", EXP_BITS, MAN_BITS);
-  if (SUBNORMALS > 1 || STAGES > 3)
-    $fatal(1, "SUBNORMALS = %0d, STAGES = %0d: expected 0 or 1, and 0 to 3", SUBNORMALS, STAGES);
+  if (SUBNORMALS > 1 || STAGES > 6)
+    $fatal(1, "SUBNORMALS = %0d, STAGES = %0d: expected 0 or 1, and 0 to 6", SUBNORMALS, STAGES);
 
 endmodule

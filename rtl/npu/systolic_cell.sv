@@ -44,13 +44,13 @@ module systolic_cell #(
 
   // Registers within them.
   localparam int unsigned MUL_STAGES = 2;
-  localparam int unsigned ADD_STAGES = 3;
+  localparam int unsigned ADD_STAGES = 4;
 
   logic                   load_valid_q, swap_q, takes;
   logic [COLUMN_BITS-1:0] load_column_q;
   logic [WIDTH-1:0]       load_q, weight_q, next_q, active_q;
   logic [WIDTH-1:0]       product_d, product_q;
-  logic [31:0]            term_d, term_q, sum_d, sum_q;
+  logic [31:0]            term_d, term_q;
 
   assign takes = load_valid_i && load_column_i == COLUMN_BITS'(COLUMN);
 
@@ -70,7 +70,6 @@ module systolic_cell #(
     weight_q      <= weight_i;
     product_q     <= product_d;
     term_q        <= term_d;
-    sum_q         <= sum_d;
   end
 
   always_ff @(posedge clk_i) begin
@@ -89,8 +88,8 @@ module systolic_cell #(
   ) u_mul (
     .clk_i,
     .rst_ni,
-    .a_i      (active_q),
-    .b_i      (weight_q),
+    .a_i      (weight_q),
+    .b_i      (active_q),
     .result_o (product_d)
   );
 
@@ -114,7 +113,7 @@ module systolic_cell #(
     .rst_ni,
     .a_i      (term_q),
     .b_i      (sum_i),
-    .result_o (sum_d)
+    .result_o (sum_o)
   );
 
   assign load_valid_o  = load_valid_q;
@@ -122,7 +121,6 @@ module systolic_cell #(
   assign load_o        = load_q;
   assign swap_o        = swap_q;
   assign weight_o      = weight_q;
-  assign sum_o         = sum_q;
 
   if (COLUMN_BITS == 0 || COLUMN >= 1 << COLUMN_BITS)
     $fatal(1, "COLUMN, COLUMN_BITS = %0d, %0d: expected a column of so many bits", COLUMN, COLUMN_BITS);

@@ -50,12 +50,12 @@ module vector_unit #(
   localparam logic [3:0] Greatest = 4'd9;
 
   localparam int unsigned LEVELS = $clog2(LANES);
-  // Cycles from the operands to a result, and to each step of a lane.
-  localparam int unsigned LANE   = 17;
+  // Cycles from the operands to a result, and to where each step of a lane gets its operands.
+  localparam int unsigned LANE   = 22;
   localparam int unsigned SECOND = 3;
-  localparam int unsigned THIRD  = 7;
-  localparam int unsigned FOURTH = 10;
-  localparam int unsigned FIFTH  = 14;
+  localparam int unsigned THIRD  = 8;
+  localparam int unsigned FOURTH = 11;
+  localparam int unsigned FIFTH  = 18;
   // Cycles from the operands to a total of tree_pu, and from a maximum to there.
   localparam int unsigned TREE = 3 * LEVELS + 14;
   localparam int unsigned WAIT = TREE - LEVELS - 1;

@@ -21,7 +21,7 @@ module vector_unit_checks #(
   input logic [WIDTH-1:0] total_o
 );
 
-  localparam int unsigned RESULT = 18;
+  localparam int unsigned RESULT = 23;
 
   logic [RESULT-1:0] result_d, result_q;
   logic [TOTAL-1:0]  total_d, total_q;

@@ -12,6 +12,9 @@ const FORMAT: &str = "expected 5, 10 or 8, 7 or 8, 23";
 const SHORT_FORMAT: &str = "expected 5, 10 or 8, 7";
 const SUMS: &str = "expected 5, 10 or 8, 23";
 const STAGES: &str = "expected 0 or 1, and 0 to 3";
+const STAGES_4: &str = "expected 0 or 1, and 0 to 4";
+const STAGES_6: &str = "expected 0 or 1, and 0 to 6";
+const FOURTH_STAGE: &str = "expected 1 and 1 with STAGES = 4";
 const BOOLEAN: &str = "expected 0 or 1";
 const SOME: &str = "expected 1 or more";
 /// Of the multiplier, to which the modules around it pass the parameter on.
@@ -64,8 +67,10 @@ const REFUSED: &[Refused] = &[
     ("exp2_fraction", "MAN_BITS=23", "expected 10 or 7"),
     ("fp_add", "EXP_BITS=6", FORMAT),
     ("fp_add", "MAN_BITS=11", FORMAT),
-    ("fp_add", "SUBNORMALS=2", STAGES),
-    ("fp_add", "STAGES=4", STAGES),
+    ("fp_add", "SUBNORMALS=2", STAGES_4),
+    ("fp_add", "STAGES=5", STAGES_4),
+    ("fp_add", "STAGES=4", FOURTH_STAGE),
+    ("fp_add", "STAGES=4 FAST=1 SUBNORMALS=0", FOURTH_STAGE),
     ("fp_add", "FAST=2", BOOLEAN),
     ("fp_add", "HALF_STAGE=2", BOOLEAN),
     ("fp_mul", "EXP_BITS=6", FORMAT),
@@ -80,12 +85,12 @@ const REFUSED: &[Refused] = &[
     ("fp_max", "STAGES=4", STAGES),
     ("fp_exp", "EXP_BITS=6", SHORT_FORMAT),
     ("fp_exp", "MAN_BITS=23 EXP_BITS=8", SHORT_FORMAT),
-    ("fp_exp", "SUBNORMALS=2", STAGES),
-    ("fp_exp", "STAGES=4", STAGES),
+    ("fp_exp", "SUBNORMALS=2", STAGES_4),
+    ("fp_exp", "STAGES=5", STAGES_4),
     ("fp_recip", "EXP_BITS=6", FORMAT),
     ("fp_recip", "MAN_BITS=11", FORMAT),
-    ("fp_recip", "SUBNORMALS=2", STAGES),
-    ("fp_recip", "STAGES=4", STAGES),
+    ("fp_recip", "SUBNORMALS=2", STAGES_6),
+    ("fp_recip", "STAGES=7", STAGES_6),
     ("fp_widen", "EXP_BITS=6", "expected wider: 6, 10, 8, 23"),
     ("fp_widen", "MAN_BITS=23 EXP_BITS=8", "expected wider: 8, 23, 8, 23"),
     ("fp_widen", "WIDE_EXP_BITS=11", "expected wider: 5, 10, 11, 23"),

@@ -71,16 +71,20 @@ fn narrowing_undoes_widening_for_every_operand() {
 fn exp_of_every_operand_in_lockstep() {
     every_operand::<FpExp<Binary16, 0>, _>(0, exp_in);
     every_operand::<FpExp<Binary16, 3>, _>(3, exp_in);
+    every_operand::<FpExp<Binary16, 4>, _>(4, exp_in);
     every_operand::<FpExp<Binary16Flush, 0>, _>(0, exp_in);
     every_operand::<FpExp<Bfloat16, 0>, _>(0, exp_in);
+    every_operand::<FpExp<Bfloat16, 4>, _>(4, exp_in);
 }
 
 #[test]
 fn recip_of_every_operand_in_lockstep() {
     every_operand::<FpRecip<Binary16, 0>, _>(0, recip_in);
     every_operand::<FpRecip<Binary16, 3>, _>(3, recip_in);
+    every_operand::<FpRecip<Binary16, 6>, _>(6, recip_in);
     every_operand::<FpRecip<Binary16Flush, 0>, _>(0, recip_in);
     every_operand::<FpRecip<Bfloat16, 0>, _>(0, recip_in);
+    every_operand::<FpRecip<Bfloat16, 6>, _>(6, recip_in);
 }
 
 fn golden<F: Format>() -> (GoldenFormat, Subnormals) {

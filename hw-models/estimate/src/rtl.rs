@@ -97,6 +97,12 @@ fn text<'a>(sources: &Sources<'a>, module: &str) -> Option<&'a str> {
     std::str::from_utf8(sources.iter().find(named)?.1).ok()
 }
 
+/// Whether there is a module of this name.
+pub(crate) fn has_module(sources: &Sources<'_>, name: &str) -> bool {
+    let head = format!("module {name} ");
+    text(sources, name).is_some_and(|text| code(text).any(|line| line.starts_with(&head)))
+}
+
 /// Of these values those of parameters that a module declares and that are not their defaults. A default is a
 /// number or another parameter; any other is none.
 pub fn overrides(
@@ -176,6 +182,13 @@ mod tests {
         assert_eq!(unique.len(), names.len());
         assert!(names.contains(&"bank_pu.sv".as_ref()));
         assert!(!names.contains(&"bank_pu_checks.sv".as_ref()));
+    }
+
+    #[test]
+    fn a_module_is_known_by_its_name_and_a_package_is_none() {
+        let has = |name| has_module(&sources(), name);
+        assert!(has("systolic_cell") && has("bank_pu"));
+        assert!(!has("fp_pkg") && !has("systolic") && !has("bank_pu_checks"));
     }
 
     #[test]

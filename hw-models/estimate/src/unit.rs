@@ -27,6 +27,13 @@ impl From<UnitInfo> for UnitSpec {
 }
 
 impl UnitSpec {
+    /// A module of the tree's RTL with the parameters that it has by default, whether or not it is a unit.
+    pub fn of_module(name: &str) -> Option<Self> {
+        let has_module = rtl::has_module(&rtl::sources(), name);
+        let (unit, module) = (name.to_owned(), name.to_owned());
+        has_module.then(|| Self { unit, module, parameters: BTreeMap::new(), alone: false })
+    }
+
     /// Without the parameters that have their default.
     pub fn without_defaults(mut self, sources: &rtl::Sources<'_>) -> Self {
         let overrides = rtl::overrides(sources, &self.module, &self.parameters);

@@ -14,7 +14,7 @@ use pimlico_units::bank::Lanes;
 use pimlico_units::npu::{VectorUnit, VectorUnitIn, VectorUnitOut};
 
 /// Cycles from an operation to its result.
-const RESULT: usize = 18;
+const RESULT: usize = 23;
 
 /// Cycles from the operation that ends a total to it.
 fn total_latency<L: Lanes>() -> usize {

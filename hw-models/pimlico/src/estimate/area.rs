@@ -28,7 +28,7 @@ Examples:
   pimlico estimate area --system l3
   pimlico estimate area bank_pu --plot area.svg"))]
 pub struct AreaArguments {
-    /// Units, as `pimlico cosim --list` names them
+    /// Units, as `pimlico cosim --list` names them, or any module of the RTL
     units: Vec<String>,
     /// In place of units, a system by its hierarchy, from the sized netlists of `estimate clock`: parts and memories
     /// of each level, and what the levels add up to
@@ -150,7 +150,7 @@ pub fn run(arguments: &AreaArguments) -> Result<(), Failure> {
         let AreaArguments { flow, format, plot, .. } = arguments;
         return system::run(of, &devices, &flow.tools, (*format, plot));
     }
-    let specs = flow::specs(&arguments.units)?;
+    let specs = flow::specs_or_modules(&arguments.units)?;
     arguments.plot.check()?;
     let fo4_ps = arguments.fo4;
     check_fo4("fo4", fo4_ps)?;

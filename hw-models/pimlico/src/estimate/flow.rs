@@ -200,6 +200,12 @@ pub fn specs(names: &[String]) -> Result<Vec<UnitSpec>, Failure> {
     }
 }
 
+/// The same, and modules that are no units, with the parameters that they have by default.
+pub fn specs_or_modules(names: &[String]) -> Result<Vec<UnitSpec>, Failure> {
+    let of_name = |name: &String| spec(name).or_else(|none| UnitSpec::of_module(name).ok_or(none));
+    if names.is_empty() { specs(names) } else { names.iter().map(of_name).collect() }
+}
+
 /// A unit as `pimlico cosim --list` names it; `fp_mul:` is its defaults, as of `pimlico cosim`.
 pub fn spec(name: &str) -> Result<UnitSpec, Failure> {
     // `fp_max:` is the same as `fp_max`, as it is to `pimlico cosim`.

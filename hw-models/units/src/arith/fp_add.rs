@@ -81,7 +81,7 @@ ports! {
     }
 }
 
-/// The cycle model of a floating-point adder with `STAGES` pipeline registers (0 to 3). With `FAST` these have no
+/// The cycle model of a floating-point adder with `STAGES` pipeline registers (0 to 4). With `FAST` these have no
 /// reset.
 ///
 #[doc = contract!("arith/fp_add")]

@@ -76,7 +76,7 @@ ports! {
     }
 }
 
-/// The cycle model of a floating-point exponential with `STAGES` pipeline registers (0 to 3).
+/// The cycle model of a floating-point exponential with `STAGES` pipeline registers (0 to 4).
 ///
 #[doc = contract!("arith/fp_exp")]
 #[derive(Clone)]

@@ -74,7 +74,7 @@ ports! {
     }
 }
 
-/// The cycle model of a floating-point reciprocal with `STAGES` pipeline registers (0 to 3).
+/// The cycle model of a floating-point reciprocal with `STAGES` pipeline registers (0 to 6).
 ///
 #[doc = contract!("arith/fp_recip")]
 #[derive(Clone)]

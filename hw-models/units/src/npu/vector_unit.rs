@@ -94,7 +94,7 @@ impl VectorOperation {
 }
 
 /// Cycles from an operation to its result.
-const LANE: usize = 18;
+const LANE: usize = 23;
 /// The longest time to a total of a unit that is built.
 const MOST_TOTAL: usize = 32;
 /// The most lanes of a unit that is built.
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn results_of_lanes_come_after_18_cycles() {
+    fn results_of_lanes_come_after_23_cycles() {
         let (a, b) = ([1.0, -2.0, 0.5, 4.0], [3.0, 1.0, 0.25, -4.0]);
         let operations = [
             (VectorOperation::Add, [4.0, -1.0, 0.75, 0.0]),
@@ -311,11 +311,11 @@ mod tests {
         ];
         let inputs: Vec<_> = operations.iter().map(|(of, _)| operation(*of, a, b)).collect();
         let (results, totals) = run(&inputs);
-        let expected = operations.iter().enumerate().map(|(n, (_, result))| (n + 18, *result));
+        let expected = operations.iter().enumerate().map(|(n, (_, result))| (n + 23, *result));
         assert_eq!(results, expected.collect::<Vec<_>>());
         assert_eq!(totals, []);
         let broadcast = Input { broadcast_i: true, ..operation(VectorOperation::Sub, a, b) };
-        assert_eq!(run(&[broadcast]).0, [(18, [-2.0, -5.0, -2.5, 1.0])]);
+        assert_eq!(run(&[broadcast]).0, [(23, [-2.0, -5.0, -2.5, 1.0])]);
         let none = Input { operation_i: U::new(10), ..broadcast };
         assert_eq!(run(&[none]), (vec![], vec![]));
     }
