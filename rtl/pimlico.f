@@ -22,6 +22,7 @@ rtl/prim/ram.sv
 rtl/prim/ram_1p.sv
 rtl/prim/ram_1r1w.sv
 rtl/prim/skid_buffer.sv
+rtl/prim/late_timer.sv
 rtl/prim/timer.sv
 rtl/prim/word_registers.sv
 
@@ -150,6 +151,7 @@ rtl/prim/fifo_checks.sv
 rtl/prim/ram_1p_checks.sv
 rtl/prim/ram_1r1w_checks.sv
 rtl/prim/skid_buffer_checks.sv
+rtl/prim/late_timer_checks.sv
 rtl/prim/timer_checks.sv
 rtl/bank/bank_pu_checks.sv
 rtl/bank/tree_pu_checks.sv

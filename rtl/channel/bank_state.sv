@@ -97,23 +97,40 @@ module bank_state (
     end
   end
 
+  // What was on the pins in the last cycle: timers are started by it, so that no command waits for them.
+  logic act_q, precharge_q, read_q, write_q, gwrite_q, pim_act_q, pim_precharge_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      {act_q, precharge_q, read_q, write_q, gwrite_q, pim_act_q, pim_precharge_q} <= '0;
+    end else begin
+      act_q           <= act_i;
+      precharge_q     <= precharge_i;
+      read_q          <= read_i;
+      write_q         <= write_i;
+      gwrite_q        <= gwrite_i;
+      pim_act_q       <= pim_act_i;
+      pim_precharge_q <= pim_precharge_i;
+    end
+  end
+
   // Timers of MEM. Where several commands start one, it keeps the later end.
   logic       starts_column, starts_row, read_over, write_over, row_over, mem_closed;
   logic [7:0] read_clocks, write_clocks, row_clocks;
 
-  assign starts_column = act_i || gwrite_i;
-  assign read_clocks   = gwrite_i ? copy_i : rcd_i;
-  assign write_clocks  = gwrite_i ? copy_i : rcd_wr_i;
-  assign starts_row    = act_i || read_i || write_i || gwrite_i;
+  assign starts_column = act_q || gwrite_q;
+  assign read_clocks   = gwrite_q ? copy_i : rcd_i;
+  assign write_clocks  = gwrite_q ? copy_i : rcd_wr_i;
+  assign starts_row    = act_q || read_q || write_q || gwrite_q;
 
   always_comb begin
     row_clocks = ras_i;
-    if (read_i)   row_clocks = rtp_i;
-    if (write_i)  row_clocks = wr_to_pre_i;
-    if (gwrite_i) row_clocks = copy_i;
+    if (read_q)   row_clocks = rtp_i;
+    if (write_q)  row_clocks = wr_to_pre_i;
+    if (gwrite_q) row_clocks = copy_i;
   end
 
-  timer #(.WIDTH(8), .KEEP(1)) u_read (
+  late_timer #(.WIDTH(8), .KEEP(1)) u_read (
     .clk_i,
     .rst_ni,
     .start_i  (starts_column),
@@ -121,7 +138,7 @@ module bank_state (
     .over_o   (read_over)
   );
 
-  timer #(.WIDTH(8), .KEEP(1)) u_write (
+  late_timer #(.WIDTH(8), .KEEP(1)) u_write (
     .clk_i,
     .rst_ni,
     .start_i  (starts_column),
@@ -129,7 +146,7 @@ module bank_state (
     .over_o   (write_over)
   );
 
-  timer #(.WIDTH(8), .KEEP(1)) u_row (
+  late_timer #(.WIDTH(8), .KEEP(1)) u_row (
     .clk_i,
     .rst_ni,
     .start_i  (starts_row),
@@ -137,10 +154,10 @@ module bank_state (
     .over_o   (row_over)
   );
 
-  timer #(.WIDTH(8)) u_closed (
+  late_timer #(.WIDTH(8)) u_closed (
     .clk_i,
     .rst_ni,
-    .start_i  (precharge_i),
+    .start_i  (precharge_q),
     .clocks_i (rp_i),
     .over_o   (mem_closed)
   );
@@ -148,18 +165,18 @@ module bank_state (
   // Timers of PIM.
   logic pim_row_over, pim_closed;
 
-  timer #(.WIDTH(8)) u_pim_row (
+  late_timer #(.WIDTH(8)) u_pim_row (
     .clk_i,
     .rst_ni,
-    .start_i  (pim_act_i),
+    .start_i  (pim_act_q),
     .clocks_i (ras_i),
     .over_o   (pim_row_over)
   );
 
-  timer #(.WIDTH(8)) u_pim_closed (
+  late_timer #(.WIDTH(8)) u_pim_closed (
     .clk_i,
     .rst_ni,
-    .start_i  (pim_precharge_i),
+    .start_i  (pim_precharge_q),
     .clocks_i (rp_i),
     .over_o   (pim_closed)
   );

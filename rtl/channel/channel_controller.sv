@@ -4,9 +4,11 @@
 
 module channel_controller import channel_pkg::*; #(
   /// Reads that wait, a power of two, 4 or more.
-  parameter int unsigned READS  = 32,
+  parameter int unsigned READS       = 32,
   /// Writes that wait, a power of two, 4 or more.
-  parameter int unsigned WRITES = 32
+  parameter int unsigned WRITES      = 32,
+  /// Row buffers of a bank where there is one mode alone, 1 or 2; 0: blocked_i says which.
+  parameter int unsigned ROW_BUFFERS = 0
 ) (
   /// Clock: one edge per tCK.
   input  logic        clk_i,
@@ -168,6 +170,10 @@ module channel_controller import channel_pkg::*; #(
   logic   configured_q;
   times_t times_d, times_q;
 
+  // A constant where there is one mode alone.
+  logic blocked;
+
+  assign blocked = ROW_BUFFERS == 0 ? times_q.blocked : ROW_BUFFERS == 1;
   assign times_d = configured_q ? times_q :
                    {rcd_i, rcd_wr_i, rcd_pim_i, ras_i, rp_i, rtp_i, wr_to_pre_i, wr_to_rd_s_i, wr_to_rd_l_i, rrd_s_i,
                     rrd_l_i, faw_i, copy_i, rfc_i, cl_i, cwl_i, latency_i, rtrs_i, gap_i, dot_i, single_i, blocked_i,
@@ -279,7 +285,6 @@ module channel_controller import channel_pkg::*; #(
     .read_result_i   (pins_d.command == PimReadResult),
     .rank_i          (rank_of_pins),
     .group_i         (pins_d.bank[4:2]),
-    .count_i         (pins_d.count),
     .read_o          (read_bus),
     .write_o         (write_bus),
     .turned_o        (turned),
@@ -340,7 +345,7 @@ module channel_controller import channel_pkg::*; #(
     .dot_q_i           (times_q.dot),
     .copy_q_i          (times_q.copy),
     .single_i          (times_q.single),
-    .blocked_i         (times_q.blocked),
+    .blocked_i         (blocked),
     .bankwise_i        (times_q.bankwise),
     .simulator_i       (times_q.simulator),
     .steer_i           (times_q.steer),
@@ -435,14 +440,14 @@ module channel_controller import channel_pkg::*; #(
   pins_t release_pim;
   logic  releases;
 
-  assign releases    = times_q.blocked && owner_q && !mem_empty && !op_admitted && !admits;
+  assign releases    = blocked && owner_q && !mem_empty && !op_admitted && !admits;
   assign release_pim = releases && pim_any && !owed && pim_may_close ? closes_pim : '0;
 
   always_comb begin
     owner_d = owner_q;
     if (!owner_q)                                           owner_d = op_valid && mem_empty;
     else if (releases && !pim_any && pim_closed && copy_over) owner_d = 1'b0;
-    if (!times_q.blocked)                                   owner_d = 1'b0;
+    if (!blocked)                                           owner_d = 1'b0;
   end
 
   // MEM has the slot that they leave.
@@ -464,7 +469,7 @@ module channel_controller import channel_pkg::*; #(
     .column_i          (mem_column_i),
     .tag_i             (mem_tag_i),
     .single_i          (times_q.single),
-    .blocked_i         (times_q.blocked),
+    .blocked_i         (blocked),
     .opens_i           (pins_d.command == Act),
     .opens_bank_i      (pins_d.bank),
     .opens_row_i       (pins_d.row),
@@ -567,5 +572,7 @@ module channel_controller import channel_pkg::*; #(
   assign mem_lost_o   = mem_lost_q;
   assign pim_lost_o   = pim_lost_q;
   assign idle_o       = mem_empty && queue_empty;
+
+  if (ROW_BUFFERS > 2) $fatal(1, "ROW_BUFFERS = %0d: expected 0 to 2", ROW_BUFFERS);
 
 endmodule

@@ -69,8 +69,6 @@ module channel_gates (
   input  logic        rank_i,
   /// Group of its bank.
   input  logic [2:0]  group_i,
-  /// Dot products of a GEMV, less one.
-  input  logic [4:0]  count_i,
   /// RD, for the data bus, by pseudo-rank.
   output logic [1:0]  read_o,
   /// WR, for the data bus, by pseudo-rank.
@@ -111,7 +109,7 @@ module channel_gates (
   output logic        pim_closed_o,
   /// A GEMV of count_next_i is one whose results come soon.
   output logic        is_short_o,
-  /// Dot products, less one, of the GEMV that is asked for.
+  /// Dot products, less one, of the GEMV that is asked for, or comes.
   input  logic [4:0]  count_next_i,
   /// An RD of this cycle would meet results on the data bus.
   output logic        read_meets_o,
@@ -165,42 +163,72 @@ module channel_gates (
     write_mask_q      <= write_mask_d;
   end
 
-  logic dots;
+  // The command of the last cycle: timers are started by it, so that no command waits for them.
+  logic       act_q, rd_q, wr_q, ref_q, pim_act_q, pim_precharge_q, gwrite_q, dots_d, dots_q, read_result_q, rank_q;
+  logic [2:0] group_q;
+  logic [8:0] next_last_dot, last_dot_d, last_dot_q;
 
-  assign dots = dot_product_i || gemv_i;
+  // A GEMV is the one that was asked for.
+  assign next_last_dot = 9'(count_next_i) * 9'(dot_i);
+  assign last_dot_d    = gemv_i ? next_last_dot : '0;
+  assign dots_d        = dot_product_i || gemv_i;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      {act_q, rd_q, wr_q, ref_q, pim_act_q, pim_precharge_q, gwrite_q, dots_q, read_result_q} <= '0;
+    end else begin
+      act_q           <= act_i;
+      rd_q            <= rd_i;
+      wr_q            <= wr_i;
+      ref_q           <= ref_i;
+      pim_act_q       <= pim_act_i;
+      pim_precharge_q <= pim_precharge_i;
+      gwrite_q        <= gwrite_i;
+      dots_q          <= dots_d;
+      read_result_q   <= read_result_i;
+    end
+  end
+
+  // Without a reset: of the command.
+  always_ff @(posedge clk_i) begin
+    rank_q     <= rank_i;
+    group_q    <= group_i;
+    last_dot_q <= last_dot_d;
+  end
 
   for (genvar rank = 0; rank < 2; rank++) begin : gen_rank
-    logic       own, starts_read, starts_write;
+    logic       own, is_own, starts_read, starts_write;
     logic [6:0] read_clocks, write_clocks;
 
-    assign own          = rank_i == 1'(rank);
-    assign starts_read  = rd_i || (wr_i && !own) || gwrite_i;
-    assign starts_write = rd_i || wr_i;
-    assign write_clocks = rd_i ? rd_to_wr_q : own ? BURST : to_other_q;
+    assign own          = rank_q == 1'(rank);
+    assign is_own       = rank_i == 1'(rank);
+    assign starts_read  = rd_q || (wr_q && !own) || gwrite_q;
+    assign starts_write = rd_q || wr_q;
+    assign write_clocks = rd_q ? rd_to_wr_q : own ? BURST : to_other_q;
 
     always_comb begin
       read_clocks = BURST;
-      if (rd_i && !own) read_clocks = to_other_q;
-      if (wr_i)         read_clocks = wr_to_other_q;
+      if (rd_q && !own) read_clocks = to_other_q;
+      if (wr_q)         read_clocks = wr_to_other_q;
     end
 
-    timer #(.WIDTH(7), .KEEP(1)) u_read (
+    late_timer #(.WIDTH(7), .KEEP(1)) u_read (
       .clk_i, .rst_ni, .start_i(starts_read), .clocks_i(read_clocks), .over_o(read_o[rank])
     );
-    timer #(.WIDTH(7), .KEEP(1)) u_write (
+    late_timer #(.WIDTH(7), .KEEP(1)) u_write (
       .clk_i, .rst_ni, .start_i(starts_write), .clocks_i(write_clocks), .over_o(write_o[rank])
     );
-    timer #(.WIDTH(8)) u_turned (
-      .clk_i, .rst_ni, .start_i(wr_i && own), .clocks_i(wr_to_rd_s_i), .over_o(turned_o[rank])
+    late_timer #(.WIDTH(8)) u_turned (
+      .clk_i, .rst_ni, .start_i(wr_q && own), .clocks_i(wr_to_rd_s_i), .over_o(turned_o[rank])
     );
-    timer #(.WIDTH(8)) u_act (
-      .clk_i, .rst_ni, .start_i(act_i && own), .clocks_i(rrd_s_i), .over_o(act_o[rank])
+    late_timer #(.WIDTH(8)) u_act (
+      .clk_i, .rst_ni, .start_i(act_q && own), .clocks_i(rrd_s_i), .over_o(act_o[rank])
     );
-    timer #(.WIDTH(8)) u_faw (
-      .clk_i, .rst_ni, .start_i(pim_act_i && own), .clocks_i(faw_i), .over_o(faw_o[rank])
+    late_timer #(.WIDTH(8)) u_faw (
+      .clk_i, .rst_ni, .start_i(pim_act_q && own), .clocks_i(faw_i), .over_o(faw_o[rank])
     );
-    timer #(.WIDTH(10)) u_rfc (
-      .clk_i, .rst_ni, .start_i(ref_i && own), .clocks_i(rfc_i), .over_o(rfc_o[rank])
+    late_timer #(.WIDTH(10)) u_rfc (
+      .clk_i, .rst_ni, .start_i(ref_q && own), .clocks_i(rfc_i), .over_o(rfc_o[rank])
     );
 
     /* verilator lint_off PINCONNECTEMPTY */
@@ -208,8 +236,8 @@ module channel_gates (
       .clk_i,
       .rst_ni,
       .faw_i            (window_i),
-      .act_i            (act_i && own),
-      .pim_activation_i (pim_act_i && own && !simulator_i),
+      .act_i            (act_i && is_own),
+      .pim_activation_i (pim_act_i && is_own && !simulator_i),
       .act_ready_o      (room_o[rank]),
       .pim_ready_o      (window_o[rank]),
       .used_o           ()
@@ -218,52 +246,49 @@ module channel_gates (
   end
 
   for (genvar group = 0; group < 8; group++) begin : gen_group
-    timer #(.WIDTH(8)) u_turned (
-      .clk_i, .rst_ni, .start_i(wr_i && group_i == 3'(group)), .clocks_i(wr_to_rd_l_i), .over_o(turned_group_o[group])
+    late_timer #(.WIDTH(8)) u_turned (
+      .clk_i, .rst_ni, .start_i(wr_q && group_q == 3'(group)), .clocks_i(wr_to_rd_l_i), .over_o(turned_group_o[group])
     );
-    timer #(.WIDTH(8)) u_act (
-      .clk_i, .rst_ni, .start_i(act_i && group_i == 3'(group)), .clocks_i(rrd_l_i), .over_o(act_group_o[group])
+    late_timer #(.WIDTH(8)) u_act (
+      .clk_i, .rst_ni, .start_i(act_q && group_q == 3'(group)), .clocks_i(rrd_l_i), .over_o(act_group_o[group])
     );
   end
 
   // Dot products.
-  logic [8:0] last_dot, next_last_dot;
   logic [9:0] steer_clocks;
   logic [6:0] short_clocks, burst_clocks;
 
-  assign last_dot      = gemv_i ? 9'(count_i) * 9'(dot_i) : '0;
-  assign next_last_dot = 9'(count_next_i) * 9'(dot_i);
   assign is_short_o    = 10'(next_last_dot) + 10'(latency_i) < 10'(read_end);
-  assign steer_clocks  = 10'(rest(11'(last_dot) + 11'(steer_q), 11'(faw_i)));
-  assign short_clocks  = rd_i ? rd_to_short_q : wr_i ? wr_to_short_q : result_to_short_q;
-  assign burst_clocks  = rd_i ? to_other_q : wr_i ? wr_to_other_q : BURST;
+  assign steer_clocks  = 10'(rest(11'(last_dot_q) + 11'(steer_q), 11'(faw_i)));
+  assign short_clocks  = rd_q ? rd_to_short_q : wr_q ? wr_to_short_q : result_to_short_q;
+  assign burst_clocks  = rd_q ? to_other_q : wr_q ? wr_to_other_q : BURST;
 
-  timer #(.WIDTH(8)) u_rcd (
-    .clk_i, .rst_ni, .start_i(pim_act_i), .clocks_i(rcd_pim_i), .over_o(rcd_o)
+  late_timer #(.WIDTH(8)) u_rcd (
+    .clk_i, .rst_ni, .start_i(pim_act_q), .clocks_i(rcd_pim_i), .over_o(rcd_o)
   );
-  timer #(.WIDTH(10)) u_dot (
-    .clk_i, .rst_ni, .start_i(dots), .clocks_i(10'(last_dot) + 10'(dot_i)), .over_o(dot_o)
+  late_timer #(.WIDTH(10)) u_dot (
+    .clk_i, .rst_ni, .start_i(dots_q), .clocks_i(10'(last_dot_q) + 10'(dot_i)), .over_o(dot_o)
   );
-  timer #(.WIDTH(8)) u_copy (
-    .clk_i, .rst_ni, .start_i(gwrite_i), .clocks_i(copy_i), .over_o(copy_o)
+  late_timer #(.WIDTH(8)) u_copy (
+    .clk_i, .rst_ni, .start_i(gwrite_q), .clocks_i(copy_i), .over_o(copy_o)
   );
-  timer #(.WIDTH(7), .KEEP(1)) u_short (
-    .clk_i, .rst_ni, .start_i(rd_i || wr_i || read_result_i), .clocks_i(short_clocks), .over_o(short_o)
+  late_timer #(.WIDTH(7), .KEEP(1)) u_short (
+    .clk_i, .rst_ni, .start_i(rd_q || wr_q || read_result_q), .clocks_i(short_clocks), .over_o(short_o)
   );
-  timer #(.WIDTH(10)) u_rtp (
-    .clk_i, .rst_ni, .start_i(dots), .clocks_i(10'(last_dot) + 10'(rtp_i)), .over_o(rtp_o)
+  late_timer #(.WIDTH(10)) u_rtp (
+    .clk_i, .rst_ni, .start_i(dots_q), .clocks_i(10'(last_dot_q) + 10'(rtp_i)), .over_o(rtp_o)
   );
-  timer #(.WIDTH(10)) u_result (
-    .clk_i, .rst_ni, .start_i(dots), .clocks_i(10'(last_dot) + 10'(latency_i)), .over_o(result_o)
+  late_timer #(.WIDTH(10)) u_result (
+    .clk_i, .rst_ni, .start_i(dots_q), .clocks_i(10'(last_dot_q) + 10'(latency_i)), .over_o(result_o)
   );
-  timer #(.WIDTH(7), .KEEP(1)) u_burst (
-    .clk_i, .rst_ni, .start_i(rd_i || wr_i || read_result_i), .clocks_i(burst_clocks), .over_o(burst_o)
+  late_timer #(.WIDTH(7), .KEEP(1)) u_burst (
+    .clk_i, .rst_ni, .start_i(rd_q || wr_q || read_result_q), .clocks_i(burst_clocks), .over_o(burst_o)
   );
-  timer #(.WIDTH(10)) u_steer (
-    .clk_i, .rst_ni, .start_i(dots), .clocks_i(steer_clocks), .over_o(steer_o)
+  late_timer #(.WIDTH(10)) u_steer (
+    .clk_i, .rst_ni, .start_i(dots_q), .clocks_i(steer_clocks), .over_o(steer_o)
   );
-  timer #(.WIDTH(8)) u_pim_closed (
-    .clk_i, .rst_ni, .start_i(pim_precharge_i), .clocks_i(rp_i), .over_o(pim_closed_o)
+  late_timer #(.WIDTH(8)) u_pim_closed (
+    .clk_i, .rst_ni, .start_i(pim_precharge_q), .clocks_i(rp_i), .over_o(pim_closed_o)
   );
 
   // Bursts of results that are to come: bit n begins n cycles from now. The last dot product of a long GEMV is waited for until it
@@ -272,10 +297,10 @@ module channel_gates (
   logic [8:0]  left_d, left_q, ahead;
   logic        waits_d, waits_q, enters;
 
-  assign waits_d = gemv_i ? last_dot > LOOK : waits_q && !enters;
-  assign left_d  = gemv_i ? last_dot - 9'd1 : left_q - 9'd1;
-  assign enters  = (gemv_i && last_dot <= LOOK) || (waits_q && left_q == LOOK);
-  assign ahead   = gemv_i ? last_dot : LOOK;
+  assign waits_d = gemv_i ? last_dot_d > LOOK : waits_q && !enters;
+  assign left_d  = gemv_i ? next_last_dot - 9'd1 : left_q - 9'd1;
+  assign enters  = (gemv_i && last_dot_d <= LOOK) || (waits_q && left_q == LOOK);
+  assign ahead   = gemv_i ? next_last_dot : LOOK;
 
   always_comb begin
     results_d = results_q >> 1;

@@ -5,7 +5,7 @@
 // leaves in it is among them.
 
 module mem_queue #(
-  /// Entries, 2 or more.
+  /// Entries, a power of two, 2 or more.
   parameter  int unsigned DEPTH      = 32,
   localparam int unsigned PLACE_BITS = $clog2(DEPTH)
 ) (
@@ -90,26 +90,25 @@ module mem_queue #(
   logic [DEPTH-1:0]    hit_d, hit_q;
   logic [PLACE_BITS:0] count_d, count_q;
 
-  // Which places have an entry, and which of these are not of PIM's rows.
-  logic [DEPTH-1:0] valid, of_pim, same;
+  // Which places have an entry: the lowest count_q of them. And which are of PIM's rows.
+  logic [DEPTH-1:0] valid_d, valid_q, of_pim, same;
 
   for (genvar place = 0; place < DEPTH; place++) begin : gen_place
-    assign valid[place]  = count_q > (PLACE_BITS + 1)'(place);
     assign of_pim[place] = (reserved_i && entries_q[place].row == reserved_row_i) ||
                            (held_i && entries_q[place].row == held_row_i);
-    assign same[place]   = valid[place] && entries_q[place].bank == bank_i && entries_q[place].row == row_i &&
+    assign same[place]   = valid_q[place] && entries_q[place].bank == bank_i && entries_q[place].row == row_i &&
                            entries_q[place].column == column_i;
   end
 
   assign has_o     = |same;
-  assign blocked_o = |(valid & of_pim);
+  assign blocked_o = |(valid_q & of_pim);
 
   // Banks with an entry whose row is open, and with one whose row is not.
   logic [DEPTH-1:0] hits, others;
   logic [31:0]      hit_banks, other_banks, may_hit, may_act, may_close, preferred;
 
-  assign hits   = valid & ~of_pim & hit_q;
-  assign others = valid & ~of_pim & ~hit_q;
+  assign hits   = valid_q & ~of_pim & hit_q;
+  assign others = valid_q & ~of_pim & ~hit_q;
 
   always_comb begin
     hit_banks   = '0;
@@ -125,42 +124,59 @@ module mem_queue #(
   assign may_act   = act_ready_i & other_banks;
   assign may_close = precharge_ready_i & other_banks & (capped_i | ~hit_banks);
 
-  // The oldest of each: from the youngest on, an older one takes its place.
+  // The oldest of each, by a tree: node 1 has it, and of the two branches of node n the older is 2 n.
+  localparam int unsigned NODES = 2 * DEPTH;
+
+  logic [NODES-1:1]       column_any, act_any, close_any;
+  logic [PLACE_BITS-1:0]  column_place [NODES-1:1];
+  entry_t                 column_entry [NODES-1:1];
+  logic [19:0]            act_entry [NODES-1:1];
+  logic [4:0]             close_bank [NODES-1:1];
+
   always_comb begin
-    column_valid_o    = 1'b0;
-    column_place_o    = '0;
-    column_o          = '0;
-    act_valid_o       = 1'b0;
-    act_o             = '0;
-    precharge_valid_o = 1'b0;
-    precharge_o       = '0;
-    for (int place = int'(DEPTH) - 1; place >= 0; place--) begin
-      if (hits[place] && preferred[entries_q[place].bank]) begin
-        column_valid_o = 1'b1;
-        column_place_o = PLACE_BITS'(place);
-        column_o       = entries_q[place];
-      end
-      if (others[place] && may_act[entries_q[place].bank]) begin
-        act_valid_o = 1'b1;
-        act_o       = {entries_q[place].bank, entries_q[place].row};
-      end
-      if (others[place] && may_close[entries_q[place].bank]) begin
-        precharge_valid_o = 1'b1;
-        precharge_o       = entries_q[place].bank;
-      end
+    for (int unsigned place = 0; place < DEPTH; place++) begin
+      column_any[DEPTH+place]   = hits[place] && preferred[entries_q[place].bank];
+      column_place[DEPTH+place] = PLACE_BITS'(place);
+      column_entry[DEPTH+place] = entries_q[place];
+      act_any[DEPTH+place]      = others[place] && may_act[entries_q[place].bank];
+      act_entry[DEPTH+place]    = {entries_q[place].bank, entries_q[place].row};
+      close_any[DEPTH+place]    = others[place] && may_close[entries_q[place].bank];
+      close_bank[DEPTH+place]   = entries_q[place].bank;
+    end
+    for (int unsigned node = DEPTH - 1; node > 0; node--) begin
+      column_any[node]   = column_any[2*node] || column_any[2*node+1];
+      column_place[node] = column_any[2*node] ? column_place[2*node] : column_place[2*node+1];
+      column_entry[node] = column_any[2*node] ? column_entry[2*node] : column_entry[2*node+1];
+      act_any[node]      = act_any[2*node] || act_any[2*node+1];
+      act_entry[node]    = act_any[2*node] ? act_entry[2*node] : act_entry[2*node+1];
+      close_any[node]    = close_any[2*node] || close_any[2*node+1];
+      close_bank[node]   = close_any[2*node] ? close_bank[2*node] : close_bank[2*node+1];
     end
   end
 
-  // Entries of the next cycle: those behind the one that leaves move up, and one that comes is the last.
-  logic [PLACE_BITS:0] kept;
+  assign column_valid_o    = column_any[1];
+  assign column_place_o    = column_place[1];
+  assign column_o          = column_entry[1];
+  assign act_valid_o       = act_any[1];
+  assign act_o             = act_entry[1];
+  assign precharge_valid_o = close_any[1];
+  assign precharge_o       = close_bank[1];
 
-  assign kept    = count_q - (PLACE_BITS + 1)'(remove_i);
-  assign count_d = kept + (PLACE_BITS + 1)'(push_i);
+  // Entries of the next cycle: those behind the one that leaves move up, and one that comes is the last.
+  logic [DEPTH-1:0] kept;
+
+  assign kept    = remove_i ? valid_q >> 1 : valid_q;
+  assign valid_d = push_i ? {kept[DEPTH-2:0], 1'b1} : kept;
+  assign count_d = count_q - (PLACE_BITS + 1)'(remove_i) + (PLACE_BITS + 1)'(push_i);
 
   for (genvar place = 0; place < DEPTH; place++) begin : gen_next
     logic comes, opened, closed, hit;
 
-    assign comes = push_i && kept == (PLACE_BITS + 1)'(place);
+    if (place == 0) begin : gen_first
+      assign comes = push_i && !kept[place];
+    end else begin : gen_other
+      assign comes = push_i && !kept[place] && kept[place-1];
+    end
 
     if (place == DEPTH - 1) begin : gen_last
       assign entries_d[place] = comes ? {bank_i, row_i, column_i, tag_i} : entries_q[place];
@@ -180,19 +196,25 @@ module mem_queue #(
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) count_q <= '0;
-    else         count_q <= count_d;
+    if (!rst_ni) begin
+      count_q <= '0;
+      valid_q <= '0;
+    end else begin
+      count_q <= count_d;
+      valid_q <= valid_d;
+    end
   end
 
-  // Without a reset: count_q says which places have an entry.
+  // Without a reset: valid_q says which places have an entry.
   always_ff @(posedge clk_i) begin
     for (int unsigned place = 0; place < DEPTH; place++) entries_q[place] <= entries_d[place];
     hit_q <= hit_d;
   end
 
   assign count_o = count_q;
-  assign full_o  = count_q == (PLACE_BITS + 1)'(DEPTH);
+  assign full_o  = valid_q[DEPTH-1];
 
-  if (DEPTH < 2) $fatal(1, "DEPTH = %0d: expected 2 or more", DEPTH);
+  if (DEPTH < 2 || DEPTH != 1 << $clog2(DEPTH))
+    $fatal(1, "DEPTH = %0d: expected a power of two, 2 or more", DEPTH);
 
 endmodule
