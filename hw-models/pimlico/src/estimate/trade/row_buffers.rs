@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::output::grouped;
 use crate::schema::Kind;
 use clap::Args;
-use pimlico_estimate::{Area, paper};
+use pimlico_estimate::{Area, UnitSpec, paper};
 use serde::Serialize;
 
 /// Banks of a channel, and bits of a bank's row.
@@ -46,13 +46,30 @@ struct RowBuffersReport {
     added_channel_ge: f64,
     /// The logic around the latches of a channel, scaled to 28 nm.
     added_logic_mm2_28nm: Range,
-    /// The controller of a channel, which has both modes.
-    controller_ge: f64,
-    controller_flip_flops: u64,
+    /// The controller of a channel: with both modes, chosen by an input, and with one of them alone.
+    controller: ControllerReport,
+    controller_single: ControllerReport,
+    controller_dual: ControllerReport,
+    /// What two row buffers add to a controller with the one mode alone.
+    controller_added_ge: f64,
     /// A bank's open rows and timers in it.
     bank_state_ge: f64,
     paper_percent: f64,
     notes: Vec<String>,
+}
+
+/// A controller of a channel.
+#[derive(Serialize)]
+struct ControllerReport {
+    unit: String,
+    area_ge: f64,
+    flip_flops: u64,
+}
+
+impl ControllerReport {
+    fn new(unit: &str, area: &Area) -> Self {
+        Self { unit: unit.to_owned(), area_ge: area.ge, flip_flops: area.flip_flops }
+    }
 }
 
 /// The row buffers of a bank.
@@ -88,13 +105,28 @@ pub(super) fn run(options: &RowBufferOptions) -> Result<(), Failure> {
     sheet::print(options.format, (Kind::EstimateTradeRowBuffers, &report), &[sheet(&report)])
 }
 
+/// The controller with one mode alone.
+fn controller_of(row_buffers: i64) -> Result<UnitSpec, Failure> {
+    let mut spec = flow::spec("channel_controller")?;
+    spec.unit = format!("channel_controller ROW_BUFFERS={row_buffers}");
+    spec.parameters.insert("ROW_BUFFERS".to_owned(), row_buffers);
+    Ok(spec)
+}
+
 fn report(flow: &Flow) -> Result<RowBuffersReport, Failure> {
-    let names = ["dual_row_buffer:single", "dual_row_buffer", "channel_controller", "bank_state"];
-    let specs = names.iter().map(|name| flow::spec(name)).collect::<Result<Vec<_>, _>>()?;
+    let specs = [
+        flow::spec("dual_row_buffer:single")?,
+        flow::spec("dual_row_buffer")?,
+        flow::spec("channel_controller")?,
+        controller_of(1)?,
+        controller_of(2)?,
+        flow::spec("bank_state")?,
+    ];
     let areas = flow.areas(&specs)?;
-    let [single, dual, controller, bank_state] = [0, 1, 2, 3].map(|n| &areas[n]);
-    let [single, dual] = [(0, single, 1), (1, dual, 2)]
-        .map(|(n, area, buffers)| BankReport::new(names[n], area, buffers));
+    let [single, dual] = [0, 1].map(|n| BankReport::new(&specs[n].unit, &areas[n], n as u64 + 1));
+    let [controller, controller_single, controller_dual] =
+        [2, 3, 4].map(|n| ControllerReport::new(&specs[n].unit, &areas[n]));
+    let bank_state = &areas[5];
     for bank in [&single, &dual] {
         // A library, or tool, that makes anything but flip-flops of them would make the figures meaningless.
         if bank.flip_flops < bank.row_latches {
@@ -118,8 +150,10 @@ fn report(flow: &Flow) -> Result<RowBuffersReport, Failure> {
         added_latches,
         added_channel_ge: channel * (dual.area_ge - single.area_ge),
         added_logic_mm2_28nm: mm2_28nm(channel * added_logic_ge),
-        controller_ge: controller.ge,
-        controller_flip_flops: controller.flip_flops,
+        controller_added_ge: controller_dual.area_ge - controller_single.area_ge,
+        controller,
+        controller_single,
+        controller_dual,
         bank_state_ge: bank_state.ge,
         paper_percent: paper::neupims::ROW_BUFFERS_PERCENT,
         notes: vec![
@@ -131,8 +165,9 @@ fn report(flow: &Flow) -> Result<RowBuffersReport, Failure> {
             "no CACTI: the paper's figure is CACTI 7.0's at 22 nm with the row buffer doubled, of the DRAM's area, which is \
              not known here; gates in a logic process are set beside it and not compared with it"
                 .to_owned(),
-            "controller: channel_controller has dual and blocked mode, chosen by an input, so that both are the same gates; \
-             bank_state is one of its 32, with the rows and timers of both row buffers"
+            "controller: channel_controller has dual and blocked mode, chosen by an input; its parameter ROW_BUFFERS leaves one \
+             of them. With one row buffer it still has the two open rows and the timers of each bank (bank_state, 32 of them): \
+             what is saved is what the mode alone decides"
                 .to_owned(),
         ],
         single,
@@ -151,6 +186,7 @@ fn sheet(report: &RowBuffersReport) -> Sheet {
     };
     let none = String::new;
     let latches = report.added_latches / report.banks;
+    let (one, two) = (&report.controller_single, &report.controller_dual);
     let channel_logic = report.banks as f64 * report.added_logic_ge;
     let mut notes = report.notes.clone();
     let logic = range(report.added_logic_mm2_28nm, 4);
@@ -178,9 +214,12 @@ fn sheet(report: &RowBuffersReport) -> Sheet {
                 whole(channel_logic),
                 report.paper_percent.to_string(),
             ),
+            of("controller of a channel, one row buffer", one.area_ge, none(), none(), none()),
+            of("controller of a channel, two", two.area_ge, none(), none(), none()),
+            of("added to a controller", report.controller_added_ge, none(), none(), none()),
             of(
                 "controller of a channel, either mode",
-                report.controller_ge,
+                report.controller.area_ge,
                 none(),
                 none(),
                 none(),
