@@ -51,6 +51,7 @@ mod data;
 mod message;
 mod ownership;
 mod queue;
+mod reads;
 mod results;
 mod rules;
 mod run;

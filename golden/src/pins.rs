@@ -61,6 +61,7 @@
 mod command;
 mod gates;
 mod key;
+mod reads;
 mod run;
 mod steady;
 mod stretch;

@@ -96,6 +96,11 @@ impl Steady {
         }
     }
 
+    /// How long one of [`OF_PIM`] waits for a command before it.
+    pub(super) fn delay(&self, earlier: Pin, pin: Pin) -> u64 {
+        of_pim(pin).map_or(u64::MAX, |place| self.waits[kind(earlier)][place])
+    }
+
     /// A command that is obeyed.
     pub(super) fn see(&mut self, rules: &Rules, Event { at_tck, pin }: Event) {
         let from = |delay| later(at_tck, delay);

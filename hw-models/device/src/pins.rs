@@ -19,6 +19,12 @@ pub trait PinWatch {
     /// A command.
     fn command(&mut self, at_tck: u64, pins: Pins);
 
+    /// All-bank RDs at equal distances, the first in this tCK, with no other command on the chips' pins between them. All data of
+    /// earlier commands that are over by the first of them are told before, and none until the last.
+    fn reads(&mut self, from_tck: u64, every_tck: u64, reads: &[Pins]) {
+        (0..).zip(reads).for_each(|(n, read)| self.command(from_tck + n * every_tck, *read));
+    }
+
     /// Data were on the bus, from one tCK until before another.
     fn data(&mut self, from_tck: u64, until_tck: u64, driver: BusDriver);
 

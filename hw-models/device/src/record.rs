@@ -177,6 +177,14 @@ impl Record {
         self.accounts.statistics.commands[pins.command as usize] += 1;
     }
 
+    /// All-bank RDs at equal distances, the first in a tCK that has begun: in place of [`command`](Self::command) for each.
+    pub fn reads(&mut self, from_tck: u64, every_tck: u64, reads: &[Pins]) {
+        if let Some(watch) = &mut self.watch {
+            watch.reads(from_tck, every_tck, reads);
+        }
+        self.accounts.statistics.commands[PinCommand::RdAll as usize] += reads.len() as u64;
+    }
+
     /// Somebody drives the chips' data bus in a clock of this tCK.
     pub fn data(&mut self, driver: BusDriver) {
         let until_tck = self.tck + 1;

@@ -203,7 +203,8 @@ impl<A: SumElement> BankPus<A> {
         let arrives = self.pending.front().is_some_and(|oldest| oldest.at_tck == at_tck);
         let arrived = if arrives { self.pending.pop_front() } else { None };
         let arrived = arrived.map(|Pending { read: Read { mac, row, column }, .. }| {
-            (mac, cells.read_all_banks(row, column))
+            let is_read = self.banks > 0;
+            (mac, if is_read { cells.read_all_banks(row, column) } else { &[] })
         });
         self.step_arrived(at_tck, arrived)
     }

@@ -52,12 +52,21 @@ impl Rank {
         looking: &mut Looking<'_>,
         made: &mut dyn FnMut(Made),
     ) -> Result<(), DeviceError> {
-        while self.now.is_multiple_of(self.gear()) && self.now + self.gear() <= until_tck {
+        while self.now < until_tck {
             let asked = self.host.begin_tck(Pins::NONE);
             if asked.memory_o || !self.host.is_passive() {
                 break;
             }
-            self.pass_cycles(&asked, until_tck, looking, made)?;
+            let begins = self.now.is_multiple_of(self.gear());
+            if begins && self.now + self.gear() <= until_tck {
+                self.pass_cycles(&asked, until_tck, looking, made)?;
+                continue;
+            }
+            if begins {
+                self.tell_look(looking, self.now);
+                self.shown = self.step_run(&asked, made)?;
+            }
+            self.show_cycle(until_tck, looking)?;
         }
         Ok(())
     }
@@ -79,7 +88,8 @@ impl Rank {
             let shown = self.step_run(asked, made)?;
             if !shown.is_plain(&self.shown) {
                 self.rest_since(from_tck, looking);
-                return self.show_cycle(shown, looking);
+                self.shown = shown;
+                return self.show_cycle(until_tck, looking);
             }
             self.shown = shown;
             self.now += gear;
@@ -103,23 +113,27 @@ impl Rank {
         }
     }
 
-    /// The host's port sees a cycle of the core, without data of the host.
-    fn show_cycle(&mut self, shown: Shown, looking: &mut Looking<'_>) -> Result<(), DeviceError> {
-        self.shown = shown;
+    /// The host's port sees the cycle of the core, or what is left of it, until a tCK at the most and without data of the host.
+    fn show_cycle(&mut self, until_tck: u64, looking: &mut Looking<'_>) -> Result<(), DeviceError> {
         self.host.show(&self.shown);
-        for tck in self.now..self.now + self.gear() {
+        let begins = self.now.is_multiple_of(self.gear());
+        let end_tck = (self.now + 1).next_multiple_of(self.gear());
+        for tck in self.now..end_tck.min(until_tck) {
             self.tell_look(looking, tck);
             let pins = looking.take(tck + 1).map_or(Pins::NONE, |(_, pins)| pins);
             self.host.set_pins(pins);
-            let refreshes = tck == self.now && self.shown.refreshes;
+            let refreshes = begins && tck == self.now && self.shown.refreshes;
             let beats = self.host.step_tck([None; 2], [None; 2], refreshes);
             if let [Some(first), Some(second)] = beats {
                 self.record.channel_data(tck, [None; 2], beats);
                 looking.host.see(tck, [first, second]);
             }
         }
-        self.now += self.gear();
-        Ok(self.patience.check(self.now - 1, self.shown.fault)?)
+        self.now = end_tck.min(until_tck);
+        if self.now == end_tck {
+            self.patience.check(self.now - 1, self.shown.fault)?;
+        }
+        Ok(())
     }
 
     /// The end of a cycle of the core in which the host's port loads or starts.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! How far a rank is in a slot that is passed, or may be: see `slots`.
 
-use pimlico_dpa::types::{ArrayRequest, Dispatch};
+use pimlico_dpa::types::{ArrayRequest, Dispatch, Pins};
+
+/// Reads that are told at once, at the most.
+pub const UNTOLD: usize = 64;
 
 /// How far the slot is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,7 +31,7 @@ pub struct Passed {
 }
 
 /// Slots that are alike.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Slots {
     pub phase: SlotPhase,
     /// Cycles of a slot.
@@ -39,12 +42,23 @@ pub struct Slots {
     pub open_sums: u64,
     /// Slots that were passed.
     pub passed: u64,
+    /// The reads of those that were passed last, as far as they are not told yet, and the tCK of the first of them.
+    pub untold: Vec<Pins>,
+    pub untold_tck: u64,
 }
 
 impl Slots {
     /// None yet. A slot has so many cycles of the core.
     pub fn new(cycles: u64) -> Self {
-        Self { phase: SlotPhase::Stepped, cycles, dispatch_at: 0, open_sums: 0, passed: 0 }
+        Self {
+            phase: SlotPhase::Stepped,
+            cycles,
+            dispatch_at: 0,
+            open_sums: 0,
+            passed: 0,
+            untold: Vec::with_capacity(UNTOLD),
+            untold_tck: 0,
+        }
     }
 
     /// A cycle that was stepped has this on the pins, and these events.

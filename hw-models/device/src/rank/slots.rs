@@ -26,7 +26,7 @@ use super::bank_pus::Read;
 use super::engine::Rank;
 use super::host::Shown;
 use super::looking::Looking;
-use super::slot::{Passed, SlotPhase};
+use super::slot::{Passed, SlotPhase, Slots, UNTOLD};
 use pimlico_dpa::types::{ArrayRequest, Dispatch, Pins, RankEvents};
 use pimlico_units::rank::SequencerOut;
 
@@ -53,13 +53,26 @@ impl Rank {
             };
             let dispatched = self.front.pass(cycles, self.slots.dispatch_at);
             self.now += (cycles - 1) * gear;
+            if looking.host.reads_tck().is_some_and(|at_tck| at_tck <= self.now) {
+                self.tell_reads();
+            }
             self.tell_look(looking, self.now);
             let pins = self.end_slot(&Passed { cycles, sent, dispatched, done: false });
             self.whole_slot(cycles, pins, row);
             self.now += gear;
             passed = true;
         }
+        self.tell_reads();
         passed
+    }
+
+    /// Those who watch the pins are told of the reads of slots that they were not told of.
+    fn tell_reads(&mut self) {
+        let Slots { untold, untold_tck, cycles, .. } = &mut self.slots;
+        if !untold.is_empty() {
+            self.record.reads(*untold_tck, *cycles * self.options.gear.tck() as u64, untold);
+            untold.clear();
+        }
     }
 
     /// A cycle of the core, if it is of a slot that is passed.
@@ -103,14 +116,18 @@ impl Rank {
         self.control.pins()
     }
 
-    /// A slot of so many cycles, with this read of a row on the pins in the last of them.
+    /// A slot of so many cycles, with this read of a row on the pins in the last of them, which those who watch may be told of
+    /// with those behind it.
     fn whole_slot(&mut self, cycles: u64, pins: Pins, row: usize) {
+        if self.counts_each_cycle() || !self.sums.rests() || self.slots.untold.len() == UNTOLD {
+            self.tell_reads();
+        }
         if self.counts_each_cycle() || !self.sums.rests() {
             self.idle_cycles_of_slot(cycles - 1);
             return self.cycle_of_slot(pins);
         }
         let gear = self.gear();
-        let Self { sums, chips, control, record, tck, .. } = self;
+        let Self { sums, chips, control, record, slots, tck, .. } = self;
         let mac = control.mac();
         let is_new =
             sums.pass_slot(*tck, cycles, Read { mac, row, column: pins.column() }, chips.dram());
@@ -118,7 +135,10 @@ impl Rank {
         *tck += (cycles - 1) * gear;
         record.begin_tck(*tck);
         // Neither the arrays nor the key have anything of it.
-        record.command(pins);
+        if slots.untold.is_empty() {
+            slots.untold_tck = *tck;
+        }
+        slots.untold.push(pins);
         record.read(mac.opens);
         *tck += gear;
         record.begin_tck(*tck - 1);

@@ -126,10 +126,10 @@ impl<const N: usize> Earliest<N> {
         self.latest = self.latest.max(from);
     }
 
-    /// What was delayed in all of them last was so many cycles later, and nothing else is.
+    /// What is delayed in all of them is so many cycles later.
     fn shift_all(&mut self, cycles: u64) {
         self.all += cycles;
-        self.latest += cycles;
+        self.latest = self.latest.max(self.all);
     }
 
     fn one(&self, i: usize) -> u64 {

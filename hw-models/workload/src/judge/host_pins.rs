@@ -76,6 +76,12 @@ impl HostLog {
         }
     }
 
+    /// All-bank RDs on the chips' pins, at equal distances.
+    pub fn reads(&mut self, from_tck: u64, every_tck: u64, columns: impl Iterator<Item = usize>) {
+        let found = self.checker.reads(from_tck, every_tck, columns);
+        self.add(found);
+    }
+
     /// What host and module drive on the host's data bus in a tCK.
     pub fn data(&mut self, at_tck: u64, driven: [Option<u64>; 2], seen: [Option<u64>; 2]) {
         for (side, pair) in [driven, seen].into_iter().enumerate() {

@@ -184,6 +184,16 @@ impl PinWatch for PinLog {
         }
     }
 
+    fn reads(&mut self, from_tck: u64, every_tck: u64, reads: &[Pins]) {
+        let mut log = self.0.borrow_mut();
+        let columns = reads.iter().map(Pins::column);
+        let found = log.checker.reads(from_tck, every_tck, columns.clone());
+        log.add(found);
+        if let Some(host) = &mut log.host {
+            host.reads(from_tck, every_tck, columns);
+        }
+    }
+
     fn host_command(&mut self, at_tck: u64, pins: Pins) {
         if let Some(host) = &mut self.0.borrow_mut().host {
             host.command(at_tck, pins);

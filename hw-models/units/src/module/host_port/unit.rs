@@ -120,11 +120,10 @@ impl<G: Gear> HostPort<G> {
             && !self.outputs.packs()
     }
 
-    /// Whether the port does no more for the host than to answer reads, from the beginning of a cycle of the core on and as long
-    /// as a run goes on and no data or results come: what a window shows then changes with the status alone.
+    /// Whether the port does no more for the host than to answer reads, as long as a run goes on and no data or results come:
+    /// what a window shows then changes with the status alone.
     pub fn is_passive(&self) -> bool {
-        self.beat == 0
-            && self.owner.runs()
+        self.owner.runs()
             && self.windows.rest()
             && self.receiver.is_idle()
             && self.queue.rests()

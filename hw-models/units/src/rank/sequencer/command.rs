@@ -78,28 +78,26 @@ impl Results {
     }
 }
 
+/// The request of a MAC, checked against what the rank has.
+#[inline]
+pub fn decode_read(dispatched: &Dispatch, input: &SequencerIn) -> Result<ArrayRequest, Fault> {
+    let Dispatch { kind, row, column, word, first, last, opens, .. } = *dispatched;
+    if u64::from(row) >= input.size_i.rows.get() {
+        return Err(Fault::NoRow);
+    }
+    if u64::from(column) >= input.size_i.columns.get() {
+        return Err(Fault::NoColumn);
+    }
+    let mac = Mac { word, accumulate: kind == Opcode::MacContext, first, last, opens };
+    Ok(ArrayRequest { kind: ArrayKind::ReadAll, bank: U::new(0), row, column, mac })
+}
+
 /// Checks a dispatched command against what the rank has.
 pub fn decode(dispatched: &Dispatch, input: &SequencerIn, scores: u64) -> Result<Command, Fault> {
-    let Dispatch { kind, head, row, column, word, first, last, opens, .. } = *dispatched;
+    let Dispatch { kind, head, word, first, .. } = *dispatched;
     let place = dispatched.place.get();
     Ok(match kind {
-        Opcode::MacScore | Opcode::MacContext => {
-            if u64::from(row) >= input.size_i.rows.get() {
-                return Err(Fault::NoRow);
-            }
-            if u64::from(column) >= input.size_i.columns.get() {
-                return Err(Fault::NoColumn);
-            }
-            let accumulate = kind == Opcode::MacContext;
-            let mac = Mac { word, accumulate, first, last, opens };
-            Command::Read(ArrayRequest {
-                kind: ArrayKind::ReadAll,
-                bank: U::new(0),
-                row,
-                column,
-                mac,
-            })
-        }
+        Opcode::MacScore | Opcode::MacContext => Command::Read(decode_read(dispatched, input)?),
         Opcode::CloseAll => Command::CloseAll,
         Opcode::WrShared => Command::Shared { word, behind_reads: first },
         Opcode::WrWeights => Command::Weights { word },

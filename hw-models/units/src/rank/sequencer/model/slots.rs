@@ -12,7 +12,8 @@
 //! changes, only the number of MACs that are done is waited for, by writes to the words that they read; so that
 //! [`next_slot`](SequencerSlots::next_slot) wants no write to be under way, and looks at the MACs.
 
-use super::{Command, Sequencer, SequencerIn, decode};
+use super::{Command, Sequencer, SequencerIn};
+use crate::rank::sequencer::command::decode_read;
 use crate::rank::sequencer::scoreboard::Access;
 use pimlico_dpa::types::{ArrayRequest, Dispatch, Opcode};
 
@@ -38,7 +39,8 @@ impl<const S: usize, const CC: u16, const CT: u16, const TC: u16> SequencerSlots
 {
     fn next_slot(&self, input: &SequencerIn) -> Option<ArrayRequest> {
         let [Some(oldest), Some(_)] = &self.input else { return None };
-        let all_read = [self.command, self.look, decoded(oldest, input, S)].iter().all(reads);
+        let all_read =
+            [&self.command, &self.look].into_iter().all(reads) && decoded(oldest, input).is_some();
         let next = self.array.ahead()?;
         let goes_on = !next.request.mac.last;
         (all_read && goes_on && !self.scoreboard.has_write()).then_some(next.request)
@@ -50,7 +52,7 @@ impl<const S: usize, const CC: u16, const CT: u16, const TC: u16> SequencerSlots
         if let Some((access, _)) = self.look.and_then(|look| look.access()) {
             self.scoreboard.look(access, Some(Access::Mac));
         }
-        self.look = self.input[0].and_then(|oldest| decoded(&oldest, input, S));
+        self.look = self.input[0].and_then(|oldest| decoded(&oldest, input));
         if let Some(access) = self.look.and_then(|look| look.access()) {
             let before = self.command.and_then(|command| command.access());
             self.scoreboard.read(access, before, before);
@@ -85,9 +87,9 @@ impl<const S: usize, const CC: u16, const CT: u16, const TC: u16> SequencerSlots
 }
 
 /// A command, if it is a MAC and nothing is wrong with it.
-fn decoded(oldest: &Dispatch, input: &SequencerIn, scores: usize) -> Option<Command> {
+fn decoded(oldest: &Dispatch, input: &SequencerIn) -> Option<Command> {
     let is_mac = matches!(oldest.kind, Opcode::MacScore | Opcode::MacContext);
-    if is_mac { decode(oldest, input, scores as u64).ok() } else { None }
+    if is_mac { decode_read(oldest, input).ok().map(Command::Read) } else { None }
 }
 
 fn reads(command: &Option<Command>) -> bool {
