@@ -8,8 +8,7 @@ module fp_exp #(
   parameter  int unsigned MAN_BITS   = 10,
   /// 1: gradual underflow; 0: subnormal operands and results are flushed to zero.
   parameter  int unsigned SUBNORMALS = 1,
-  /// Pipeline registers, 0 to 3: after the scaling, the table, the rounding, in this order. 4: after the scaling, the
-  /// table, the shift ahead of the rounding, and the product of the scaling.
+  /// Pipeline registers, 0 to 3: after the scaling, the table, the rounding, in this order. 4: see the contract.
   parameter  int unsigned STAGES     = 0,
   localparam int unsigned WIDTH      = 1 + EXP_BITS + MAN_BITS
 ) (
