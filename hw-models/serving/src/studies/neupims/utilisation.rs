@@ -91,13 +91,7 @@ pub fn table_4(lab: &NeupimsLab) -> Result<Study, ServingError> {
         }
     }
     let is_bound = "two sub-batches of 128 read the weights twice: 602 112 tCK a block for 301 056 of multiply-accumulates, 50.0 % at most; 64.9 is no share of the peak";
-    figures.push(Figure::new(
-        "NeuPIMs' PIM, %",
-        "26.4",
-        neupims[1],
-        within(26.4),
-        of_pim,
-    ));
+    figures.push(Figure::new("NeuPIMs' PIM, %", "26.4", neupims[1], within(26.4), of_pim));
     figures.push(Figure::new("NeuPIMs' NPU, %", "64.9", neupims[0], within(64.9), is_bound));
     figures.push(Figure::new(
         "NeuPIMs' NPU below the bound, %",
