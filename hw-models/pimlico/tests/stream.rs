@@ -207,23 +207,23 @@ fn little_room_is_no_deadlock() {
     }
 }
 
-/// Loads of 31.6 ms a layer, side by side.
+/// Loads of 126 ms a layer, side by side: so long that whoever else wants the processors hardly shows.
 #[test]
 fn loaders_load_side_by_side() {
     let wall = |mode: &str| {
-        let report = document(&format!("run --tokens 1 --throttle 100M {mode}"));
+        let report = document(&format!("run --tokens 1 --throttle 25M {mode}"));
         report["wall_ms"].as_f64().expect("a time")
     };
     let pipeline = wall("--residency pipeline");
-    assert!(pipeline > 24.0 * 31.6);
+    assert!(pipeline > 24.0 * 126.0);
     let folder: &Path = &MODEL;
     let trace = folder.join("trace.json");
     for (loaders, least) in [(2, 1.9), (4, 3.3), (6, 4.2)] {
         // A machine that is busy gets other chances.
         let run = || pipeline / wall(&format!("--loaders {loaders} --trace trace.json"));
-        let ratios: Vec<f64> = (0..16).map(|_| run()).take_while(|ratio| *ratio < least).collect();
+        let ratios: Vec<f64> = (0..8).map(|_| run()).take_while(|ratio| *ratio < least).collect();
         println!("{loaders} loaders: below {least} were {ratios:.2?}");
-        assert!(ratios.len() < 16, "{loaders}: {pipeline} ms, {ratios:.2?}");
+        assert!(ratios.len() < 8, "{loaders}: {pipeline} ms, {ratios:.2?}");
         let text = std::fs::read(&trace).expect("a trace");
         let trace: Value = serde_json::from_slice(&text).expect("JSON");
         assert_eq!(side_by_side(&trace), loaders);
