@@ -15,8 +15,8 @@ use std::time::Duration;
 /// Multiply-accumulates of a matrix of 4096 x 4096.
 const MATRIX: u64 = 4096 * 4096;
 
-/// Name, words of the command, and what it is counted in: multiply-accumulates, or nothing for a time.
-const FIGURES: [(&str, &str, u64); 9] = [
+/// Name, words of the command, and what it is counted in: multiply-accumulates, tCK, or nothing for a time.
+const FIGURES: [(&str, &str, u64); 10] = [
     (
         "attention, 24 heads of 16K",
         "l3 attention --model gpt-175b --heads 24 --context 16384",
@@ -34,17 +34,22 @@ const FIGURES: [(&str, &str, u64); 9] = [
     ("layer on a rank, timing", "l3 layer --model gpt-175b --context 16384 --timing-only", 0),
     ("attention, timing", DIFFERENT, 2 * 128 * TOKENS),
     ("attention, timing, channel-cycles", DIFFERENT, 0),
+    ("row buffers, channel-tCK", ROW_BUFFERS, 12 * 200_000),
 ];
+
+/// Twelve runs of a channel of NeuPIMs of 200 000 tCK each, in eight of which MEM is saturated.
+const ROW_BUFFERS: &str = "sweep row-buffers --unwatched --tck 200000 --threads 1";
 
 /// Heads of contexts that all differ, so that no piece is used twice.
 const DIFFERENT: &str =
     "l3 attention --model gpt-175b --heads 1 --context 16001,16402,16803,17204,17605 --timing-only";
 const TOKENS: u64 = 16_001 + 16_402 + 16_803 + 17_204 + 17_605;
 
-/// Runs the command; what it prints.
+/// Runs the command, `run` unless it is a sweep; what it prints.
 fn pimlico(words: &str) -> Vec<u8> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pimlico"));
-    command.arg("run").args(words.split(' ')).arg("--json").stderr(Stdio::inherit());
+    command.args((!words.starts_with("sweep ")).then_some("run"));
+    command.args(words.split(' ')).arg("--json").stderr(Stdio::inherit());
     let output = command.output().expect("it runs");
     assert!(output.status.success(), "{words}");
     output.stdout

@@ -4,10 +4,11 @@
 use super::banks::{Banks, Faults};
 use super::controller::Controller;
 use super::design::{ChannelDesign, Hardware, Ways};
+use super::events::Events;
 use super::options::{ChannelOptions, ReadQueue};
 use super::pins::{ChannelPins, ChannelWatch};
 use super::preset::NeupimsSpec;
-use super::request::{ChannelEvent, MemRequest, PimRequest};
+use super::request::{BurstData, ChannelEvent, MemRequest, PimRequest};
 use super::sizes::BURST;
 use super::statistics::{ChannelStatistics, Operation};
 use crate::config::ConfigError;
@@ -51,6 +52,17 @@ struct Times {
     gwrite: u64,
 }
 
+/// A request of MEM without its data.
+#[derive(Clone, Copy, Default)]
+struct Access {
+    bank: u8,
+    column: u8,
+    row: u16,
+    write: bool,
+    /// It is in the controller.
+    waits: bool,
+}
+
 /// A channel.
 pub struct NeupimsChannel {
     controller: Controller,
@@ -64,8 +76,9 @@ pub struct NeupimsChannel {
     /// Requests that wait to be accepted.
     mem: Option<MemRequest>,
     pim: Option<PimRequest>,
-    /// Requests of MEM in the controller, by tag.
-    tags: Box<[Option<MemRequest>; TAGS]>,
+    /// Requests of MEM in the controller, by tag, and the data of writes.
+    tags: Box<[Access; TAGS]>,
+    data: Box<[BurstData; TAGS]>,
     free: Vec<u8>,
     /// PIM's commands in the controller: whether each ends its operation.
     ends: VecDeque<bool>,
@@ -73,7 +86,7 @@ pub struct NeupimsChannel {
     last_activation: u64,
     last_dot: u64,
     /// What the host is to be told of, and when.
-    events: VecDeque<(u64, ChannelEvent)>,
+    events: Events,
     banks: Option<Box<Banks>>,
     statistics: ChannelStatistics,
     dropped: u64,
@@ -105,13 +118,14 @@ impl NeupimsChannel {
             is_idle: false,
             mem: None,
             pim: None,
-            tags: Box::new([None; TAGS]),
+            tags: Box::new([Access::default(); TAGS]),
+            data: Box::new([[0; BURST]; TAGS]),
             free: (0..=u8::MAX).rev().collect(),
             ends: VecDeque::new(),
             admitted: None,
             last_activation: 0,
             last_dot: 0,
-            events: VecDeque::new(),
+            events: Events::default(),
             banks: options
                 .data
                 .then(|| Box::new(Banks::new(options.sums, spec.organisation.pseudo_ranks))),
@@ -181,15 +195,17 @@ impl NeupimsChannel {
             self.tell(host);
             if self.mem.is_none() && !self.free.is_empty() {
                 self.mem = host.mem(self.tck);
+                self.put_mem();
             }
             if self.pim.is_none() {
                 self.pim = host.pim(self.tck);
+                self.put_pim();
             }
             let is_empty = self.mem.is_none() && self.pim.is_none() && self.events.is_empty();
             if is_empty && self.is_idle && self.tck > 1 && host.is_done() {
                 return Ok(());
             }
-            self.go_on(host.wakes(), until)?;
+            self.go_on(Some(host), until)?;
         }
         Ok(())
     }
@@ -207,9 +223,9 @@ impl NeupimsChannel {
     }
 
     fn tell(&mut self, host: &mut dyn ChannelHost) {
-        while self.events.front().is_some_and(|(due, _)| *due <= self.tck) {
-            let Some((_, event)) = self.events.pop_front() else { break };
-            host.event(self.tck, &event);
+        while let Some(event) = self.events.due(self.tck) {
+            host.event(self.tck, event);
+            self.events.pop();
         }
     }
 
@@ -223,15 +239,18 @@ impl NeupimsChannel {
     }
 
     /// The next tCK, or several in which nothing happens.
-    fn go_on(&mut self, wakes: Option<u64>, until: u64) -> Result<(), DeviceError> {
+    fn go_on(&mut self, host: Option<&dyn ChannelHost>, until: u64) -> Result<(), DeviceError> {
         let limit = self.rest_limit();
         if limit > 1 {
             let ahead = self.controller.rest(0);
             let accepts =
                 self.mem.is_some() && ahead.mem_ready_o || self.pim.is_some() && ahead.pim_ready_o;
             if !accepts {
-                let event = self.events.front().map(|(due, _)| *due);
-                let next = [event, wakes].into_iter().flatten().filter(|next| *next > self.tck);
+                let wakes = host.and_then(ChannelHost::wakes);
+                let next = [self.events.next(), wakes]
+                    .into_iter()
+                    .flatten()
+                    .filter(|next| *next > self.tck);
                 let next = next.min().unwrap_or(u64::MAX).min(until);
                 let cycles = limit.min(next - self.tck);
                 let out = self.controller.rest(cycles);
@@ -252,18 +271,33 @@ impl NeupimsChannel {
     }
 
     fn step(&mut self) -> Result<(), DeviceError> {
-        self.put_mem();
-        self.put_pim();
+        self.input.mem_valid_i = self.mem.is_some();
+        self.input.pim_valid_i = self.pim.is_some();
+        if let (Some(_), Some(&tag)) = (&self.mem, self.free.last()) {
+            self.input.mem_tag_i = tag;
+        }
         let out = match &mut self.hardware {
             Some(hardware) => hardware.step(self.tck, &self.input, &mut self.events)?,
             None => self.controller.step(&self.input),
         };
         let pins = self.account(&out, 1);
         if out.mem_ready_o
-            && let Some(request) = self.mem.take_if(|_| self.input.mem_valid_i)
+            && self.input.mem_valid_i
+            && let Some(MemRequest { bank, row, column, data }) = &self.mem
         {
             self.free.pop();
-            self.tags[usize::from(self.input.mem_tag_i)] = Some(request);
+            let tag = usize::from(self.input.mem_tag_i);
+            self.tags[tag] = Access {
+                bank: *bank,
+                column: *column,
+                row: *row,
+                write: data.is_some(),
+                waits: true,
+            };
+            if let Some(data) = data {
+                self.data[tag] = *data;
+            }
+            self.mem = None;
             self.is_idle = false;
         }
         if out.pim_ready_o
@@ -295,18 +329,15 @@ impl NeupimsChannel {
     }
 
     fn put_mem(&mut self) {
-        self.input.mem_valid_i = self.mem.is_some();
-        if let (Some(request), Some(&tag)) = (&self.mem, self.free.last()) {
+        if let Some(request) = &self.mem {
             self.input.mem_write_i = request.data.is_some();
             self.input.mem_bank_i = U::new(request.bank.into());
             self.input.mem_row_i = U::new(request.row.into());
             self.input.mem_column_i = U::new(request.column.into());
-            self.input.mem_tag_i = tag;
         }
     }
 
     fn put_pim(&mut self) {
-        self.input.pim_valid_i = self.pim.is_some();
         let Some(request) = self.pim else { return };
         let less_one = |count: u8| u64::from(count.saturating_sub(1));
         let (kind, bank, row, word, count, results, first, last) = match request {
@@ -337,11 +368,13 @@ impl NeupimsChannel {
         if let Some(watch) = &mut self.watch {
             watch.command(now, *pins);
         }
-        if out.mem_issued_o
-            && let Some(request) = self.tags[usize::from(out.mem_tag_o)].take()
-        {
-            self.free.push(out.mem_tag_o);
-            self.move_burst(request);
+        if out.mem_issued_o {
+            let tag = usize::from(out.mem_tag_o);
+            let access = std::mem::take(&mut self.tags[tag]);
+            if access.waits {
+                self.free.push(out.mem_tag_o);
+                self.move_burst(access, tag);
+            }
         }
         let results = match &mut self.banks {
             Some(banks) => banks.command(pins),
@@ -349,16 +382,16 @@ impl NeupimsChannel {
         };
         match pins.command {
             ChannelCommand::PimActivation => self.last_activation = now,
-            ChannelCommand::PimGwrite => self.put(now + 1, ChannelEvent::Gwrite),
+            ChannelCommand::PimGwrite => self.events.put(now + 1, ChannelEvent::Gwrite),
             ChannelCommand::PimDotProduct => self.last_dot = now,
             ChannelCommand::PimGemv => {
                 self.last_dot = now + u64::from(pins.count - 1) * times.dot;
                 let due = self.last_dot + times.latency + times.burst;
-                self.put(due, ChannelEvent::Results(results.unwrap_or_default()));
+                self.events.put(due, ChannelEvent::Results(results.unwrap_or_default()));
             }
             ChannelCommand::PimReadResult => {
                 let due = now + times.cl + times.burst;
-                self.put(due, ChannelEvent::Results(results.unwrap_or_default()));
+                self.events.put(due, ChannelEvent::Results(results.unwrap_or_default()));
             }
             _ => {}
         }
@@ -380,31 +413,28 @@ impl NeupimsChannel {
     }
 
     /// An RD or WR.
-    fn move_burst(&mut self, request: MemRequest) {
-        let MemRequest { bank, column, data, .. } = request;
-        match (data, &mut self.banks) {
-            (Some(data), banks) => {
-                if let Some(banks) = banks {
-                    banks.write(bank, column, &data);
-                }
-                if let Some(hardware) = &mut self.hardware {
-                    hardware.write(&data);
-                }
-                self.put(self.tck + 1, ChannelEvent::Written(request));
+    fn move_burst(&mut self, access: Access, tag: usize) {
+        let Access { bank, row, column, write, .. } = access;
+        if write {
+            let data = self.data[tag];
+            if let Some(banks) = &mut self.banks {
+                banks.write(bank, column, &data);
             }
-            (None, banks) => {
-                let data = banks.as_mut().map(|banks| banks.read(bank, column));
-                let due = self.tck + self.times.cl + self.times.burst;
-                self.put(due, ChannelEvent::Read(request, data.unwrap_or([0; BURST])));
+            if let Some(hardware) = &mut self.hardware {
+                hardware.write(&data);
             }
-        }
-    }
-
-    fn put(&mut self, due: u64, event: ChannelEvent) {
-        let behind = self.events.iter().rev().take_while(|(other, _)| *other > due).count();
-        match behind {
-            0 => self.events.push_back((due, event)),
-            _ => self.events.insert(self.events.len() - behind, (due, event)),
+            let request = MemRequest { bank, row, column, data: Some(data) };
+            self.events.put(self.tck + 1, ChannelEvent::Written(request));
+        } else {
+            let due = self.tck + self.times.cl + self.times.burst;
+            let request = MemRequest { bank, row, column, data: None };
+            match &mut self.banks {
+                Some(banks) => {
+                    let data = banks.read(bank, column);
+                    self.events.put(due, ChannelEvent::Read(request, data));
+                }
+                None => self.events.put_read(due, request),
+            }
         }
     }
 }

@@ -11,7 +11,8 @@
 //! Every tCK is a cycle. What leaves the banks is put into the event that the engine has for it, which comes with the data bus.
 
 use super::banks::Faults;
-use super::request::{BurstData, ChannelEvent};
+use super::events::Events;
+use super::request::BurstData;
 use super::sizes::{BANKS, BURST, GROUP};
 use pimlico_ports::{Instances, Mismatch};
 use pimlico_units::arith::Format;
@@ -20,7 +21,7 @@ use pimlico_units::channel::pim_channel::{BankRow, GroupRows};
 use pimlico_units::channel::{
     ChannelControllerIn, ChannelControllerOut, PimChannel, PimChannelIn, PimChannelOut,
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 /// Results of all banks.
 pub type AllResults = [u16; BANKS];
@@ -144,7 +145,7 @@ impl Hardware {
         &mut self,
         tck: u64,
         input: &ChannelControllerIn,
-        events: &mut VecDeque<(u64, ChannelEvent)>,
+        events: &mut Events,
     ) -> Result<ChannelControllerOut, Box<Mismatch>> {
         let input = PimChannelIn {
             mem_data_i: std::array::from_fn(|n| {
@@ -187,22 +188,16 @@ impl Hardware {
         }
     }
 
-    fn tell(
-        &mut self,
-        tck: u64,
-        output: &PimChannelOut<AllResults>,
-        events: &mut VecDeque<(u64, ChannelEvent)>,
-    ) {
+    fn tell(&mut self, tck: u64, output: &PimChannelOut<AllResults>, events: &mut Events) {
         let Ways { cl, burst, latency } = self.ways;
         let of_pins = |after: u64, way: u64| (tck + way + burst).saturating_sub(after);
         if output.read_o {
             let data =
                 std::array::from_fn(|n| (output.read_data_o[n / 4] >> (16 * (n % 4))) as u16);
             let due = of_pins(COLUMN_TCK, cl);
-            let event = events.iter_mut().find(|(at, _)| *at == due).map(|(_, event)| event);
-            match event {
-                Some(ChannelEvent::Read(_, place)) => *place = data,
-                _ => self.faults.closed += 1,
+            match events.data_at(due) {
+                Some(place) => *place = data,
+                None => self.faults.closed += 1,
             }
         }
         let from_pus = [
@@ -210,21 +205,13 @@ impl Hardware {
             (output.read_results_o, of_pins(RESULT_TCK, cl)),
         ];
         for (_, due) in from_pus.into_iter().filter(|(is, _)| *is) {
-            match results_at(events, due) {
+            match events.results_at(due) {
                 Some(place) => *place = output.results_o,
                 None => self.faults.results += 1,
             }
         }
         // A burst of results has its event, and the event its burst.
-        let has_event = results_at(events, tck + burst).is_some();
+        let has_event = events.results_at(tck + burst).is_some();
         self.faults.results += u64::from(output.burst_o != has_event);
     }
-}
-
-/// The results of an event.
-fn results_at(events: &mut VecDeque<(u64, ChannelEvent)>, due: u64) -> Option<&mut AllResults> {
-    events.iter_mut().find_map(|(at, event)| match event {
-        ChannelEvent::Results(results) if *at == due => Some(results),
-        _ => None,
-    })
 }

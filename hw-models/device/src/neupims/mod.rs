@@ -27,6 +27,7 @@ pub mod banks;
 pub mod channel;
 mod controller;
 pub mod design;
+mod events;
 pub mod layout;
 pub mod options;
 pub mod pins;

@@ -13,7 +13,7 @@ pub use lost::{MemLost, PimLost};
 pub use times::CONTROLLER_GUARD_TCK;
 
 use self::state::{Clock, State};
-use super::mem_scheduler::Scheduler;
+use super::mem_scheduler::{Request, Scheduler};
 use super::pim_queue::{PimRequest, Queue};
 use choice::{Choice, Pins};
 use pimlico_ports::{
@@ -187,6 +187,17 @@ pub enum ChannelCommand {
     PimReadResult = 12,
 }
 
+/// A request of MEM, from the ports.
+fn mem_request(input: &ChannelControllerIn) -> Request {
+    Request {
+        write: input.mem_write_i,
+        bank: input.mem_bank_i.get() as u8,
+        row: input.mem_row_i.get() as u16,
+        column: input.mem_column_i.get() as u8,
+        tag: input.mem_tag_i,
+    }
+}
+
 /// The cycle model of a controller of a channel.
 ///
 /// Where nothing can happen for a while it need not be stepped: [`rest_limit`](Self::rest_limit) says for how long, and
@@ -248,7 +259,7 @@ impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
             mem_tag_o: pins.tag.unwrap_or(0),
             pim_issued_o: pins.of_pim,
             admit_o: pins.estimate.is_some(),
-            estimate_o: U::new(pins.estimate.unwrap_or(0)),
+            estimate_o: U::new(pins.estimate.unwrap_or(0).into()),
             mem_lost_o: U::new(pins.mem_lost as u64),
             pim_lost_o: U::new(pins.pim_lost as u64),
             idle_o: self.scheduler.is_empty() && self.queue.is_empty(),
@@ -300,8 +311,8 @@ impl<const READS: usize, const WRITES: usize> Model for ChannelController<READS,
 
     fn step(&mut self, input: &Self::In) -> Self::Out {
         let output = self.output();
-        let mem = input.mem_valid_i.then(|| choice::mem_request(input));
-        let pim = input.pim_valid_i.then(|| PimRequest {
+        let mem = (input.mem_valid_i && self.mem_ready()).then(|| mem_request(input));
+        let pim = (input.pim_valid_i && self.pim_ready()).then(|| PimRequest {
             kind: input.pim_kind_i.get() as u8,
             bank: input.pim_bank_i.get() as u8,
             row: input.pim_row_i.get() as u16,

@@ -153,29 +153,37 @@ impl Queue {
         }
     }
 
+    #[inline]
     pub(super) fn is_ready(&self) -> bool {
         !self.requests.is_full()
     }
 
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
         !self.valid && self.requests.is_empty()
     }
 
+    #[inline]
     pub(super) fn has_fault(&self) -> bool {
         self.fault
     }
 
     /// The operation that is under way.
+    #[inline]
     pub(super) fn operation(&self) -> Option<&Operation> {
         self.valid.then_some(&self.operation)
     }
 
+    #[inline]
     pub(super) fn is_admitted(&self) -> bool {
         self.admitted
     }
 
     /// The operation's next command.
     pub(super) fn command(&self) -> Option<(PimKind, &PimRequest)> {
+        if !self.valid {
+            return None;
+        }
         let request = self.requests.oldest()?;
         let kind = PimKind::of(request.kind)?;
         let is_command = match kind {
@@ -183,14 +191,27 @@ impl Queue {
             PimKind::Gemv => request.word + request.count < WORDS,
             PimKind::DotProduct | PimKind::ReadResult => true,
         };
-        (self.valid && !self.operation.gwrite && is_command).then_some((kind, request))
+        (!self.operation.gwrite && is_command).then_some((kind, request))
     }
 
     /// A cycle. Returns whether anything has changed, so that another cycle with the same inputs and no request could differ.
+    #[inline]
     pub(super) fn step(&mut self, told: Told, request: Option<PimRequest>) -> bool {
+        // Where there is nothing, there is no operation that could be admitted or end.
+        let is_idle = request.is_none() && self.is_empty() && !self.fault;
+        !is_idle && self.step_busy(told, request)
+    }
+
+    fn step_busy(&mut self, told: Told, request: Option<PimRequest>) -> bool {
         let request = request.filter(|_| self.is_ready());
         let had_fault = self.fault;
         let admitted = self.admitted;
+        let waits = self.valid
+            && (self.operation.gwrite || self.requests.is_empty() || self.command().is_some());
+        if waits && !told.taken && !had_fault && request.is_none() {
+            self.admitted = !told.refresh && (admitted || told.admit);
+            return admitted != self.admitted;
+        }
         let (mut pop, mut ends, mut loads) = (false, false, None);
         self.fault = false;
         if self.valid && self.operation.gwrite {

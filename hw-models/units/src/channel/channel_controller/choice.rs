@@ -4,9 +4,9 @@
 use super::lost::{MemLost, PimLost};
 use super::state::{Clock, GROUPS, Masks, State};
 use super::times::{BURST, Times};
-use super::{ChannelCommand, ChannelController, ChannelControllerIn};
+use super::{ChannelCommand, ChannelController};
 use crate::channel::mem_scheduler::{Candidates, Request, Taken, View};
-use crate::channel::pim_queue::{Operation, PimKind, PimRequest, Told};
+use crate::channel::pim_queue::{Operation, PimKind, Queue, Told};
 
 /// What comes on the pins, and what is said of it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,7 +23,7 @@ pub(super) struct Pins {
     pub tag: Option<u8>,
     pub of_pim: bool,
     /// Of the operation that is admitted.
-    pub estimate: Option<u64>,
+    pub estimate: Option<u16>,
     pub mem_lost: MemLost,
     pub pim_lost: PimLost,
 }
@@ -43,17 +43,6 @@ pub(super) struct Choice {
     pub taken: Taken,
     pub told: Told,
     pub owner: bool,
-}
-
-/// A request of MEM, from the ports.
-pub(super) fn mem_request(input: &ChannelControllerIn) -> Request {
-    Request {
-        write: input.mem_write_i,
-        bank: input.mem_bank_i.get() as u8,
-        row: input.mem_row_i.get() as u16,
-        column: input.mem_column_i.get() as u8,
-        tag: input.mem_tag_i,
-    }
 }
 
 fn command(command: ChannelCommand, bank: u8) -> Pins {
@@ -83,17 +72,22 @@ struct Look<'a> {
     clock: &'a Clock,
     state: &'a State,
     operation: Option<&'a Operation>,
-    command: Option<(PimKind, &'a PimRequest)>,
+    queue: &'a Queue,
     is_admitted: bool,
     mem_is_empty: bool,
     owed: bool,
-    rfc_is_over: [bool; 2],
 }
 
 impl Look<'_> {
     /// Whether a time has come.
+    #[inline]
     fn reached(&self, time: u64) -> bool {
         self.clock.reached(time)
+    }
+
+    /// tRFC is over.
+    fn rfc_is_over(&self, rank: usize) -> bool {
+        self.reached(self.state.rfc_at[rank])
     }
 
     /// Whether what takes so long is over before the next REF is due.
@@ -102,6 +96,7 @@ impl Look<'_> {
     }
 
     /// What banks alone allow MEM.
+    #[inline]
     fn masks(&self) -> Masks {
         self.reached(self.state.mem.until);
         self.state.mem.masks
@@ -118,19 +113,21 @@ impl Look<'_> {
     }
 
     /// Whether PIM holds a row open, or has closed it within tRP.
+    #[inline]
     fn pim_holds_rows(&self) -> bool {
         self.state.pim.open != 0 || !self.reached(self.state.pim.closed_at)
     }
 
     /// tRRD and tRFC are over, and tFAW behind a PIM_ACTIVATION.
     fn may_activate(&self, rank: usize, group: usize) -> bool {
-        self.rfc_is_over[rank]
+        self.rfc_is_over(rank)
             && self.reached(self.state.faw_at[rank])
             && self.reached(self.state.act_at[rank])
             && self.reached(self.state.act_group_at[group])
     }
 
     /// tWTR is over.
+    #[inline]
     fn turned(&self, rank: usize, group: usize) -> bool {
         self.reached(self.state.turned_at[rank]) && self.reached(self.state.turned_group_at[group])
     }
@@ -154,15 +151,12 @@ impl Look<'_> {
             })
     }
 
-    /// REF, and what has to be closed before it.
+    /// REF, which is owed, and what has to be closed before it.
     fn refresh(&self) -> Option<Pins> {
         let rank = self.state.turn;
         let banks = self.t.banks(rank);
         let first = banks.trailing_zeros() as u8;
-        if !self.owed {
-            return None;
-        }
-        if self.is_quiet(rank) && self.rfc_is_over[rank] {
+        if self.is_quiet(rank) && self.rfc_is_over(rank) {
             return Some(command(ChannelCommand::Ref, first));
         }
         let open = self.state.mem.open & banks;
@@ -235,7 +229,7 @@ impl Look<'_> {
     fn before(&self, operation: &Operation, of: &mut OfPim) {
         let state = self.state;
         let may_own = !self.t.blocked || state.owner && self.mem_is_empty;
-        if self.owed || !self.rfc_is_over[0] || !self.rfc_is_over[1] {
+        if self.owed || !self.rfc_is_over(0) || !self.rfc_is_over(1) {
             of.lost = PimLost::Refresh;
         } else if operation.gwrite || !self.reached(state.copy_at) {
             of.lost = PimLost::Gwrite;
@@ -277,7 +271,7 @@ impl Look<'_> {
             lost(of, PimLost::Admission);
         }
         lost(of, PimLost::Activation);
-        let rests = self.rfc_is_over[0] && self.rfc_is_over[1] && self.reached(state.copy_at);
+        let rests = self.rfc_is_over(0) && self.rfc_is_over(1) && self.reached(state.copy_at);
         if is_settled && fits && rests && self.may_begin(operation) {
             of.admits = Some(estimate);
         }
@@ -326,7 +320,7 @@ impl Look<'_> {
         if !self.reached(state.rcd_pim_at) {
             of.lost = PimLost::Activation;
         }
-        let Some((kind, head)) = self.command else {
+        let Some((kind, head)) = self.queue.command() else {
             if of.lost == PimLost::None {
                 of.lost = PimLost::Feed;
             }
@@ -400,10 +394,9 @@ impl Look<'_> {
         }
     }
 
-    /// What PIM does in this cycle.
-    fn of_pim(&self) -> OfPim {
+    /// What PIM does with its operation in this cycle.
+    fn of_pim(&self, operation: &Operation) -> OfPim {
         let mut of = OfPim::default();
-        let Some(operation) = self.operation else { return of };
         let mut goes = self.is_admitted && !self.owed;
         if !goes {
             self.before(operation, &mut of);
@@ -435,6 +428,7 @@ impl Look<'_> {
     }
 
     /// Whether a burst that begins `latency` from now would meet results, with a rest before them and one behind them.
+    #[inline]
     fn meets(&self, latency: u64, before: u64, behind: u64) -> bool {
         self.state.results.iter().any(|&at| {
             self.reached((at + 1).saturating_sub(latency + BURST + before))
@@ -452,21 +446,27 @@ impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
             clock,
             state,
             operation: self.queue.operation(),
-            command: self.queue.command(),
+            queue: &self.queue,
             is_admitted: self.queue.is_admitted(),
             mem_is_empty: self.scheduler.is_empty(),
             owed: state.owed > 0,
-            rfc_is_over: state.rfc_at.map(|at| clock.reached(at)),
         };
-        let refresh = look.refresh();
-        let of = look.of_pim();
+        if look.operation.is_none() && !look.owed && !t.blocked {
+            // MEM is alone.
+            let (view, taken, mut pins, mem_lost) = self.of_mem(&look, &OfPim::default(), false);
+            pins.mem_lost = if self.pins.moves() { MemLost::None } else { mem_lost };
+            return Choice { pins, view, taken, told: Told::default(), owner: false };
+        }
+        let refresh = if look.owed { look.refresh() } else { None };
+        let of = look.operation.map_or_else(OfPim::default, |operation| look.of_pim(operation));
         let (release, owner) = self.ownership(&look, &of);
         let told = Told { admit: of.admits.is_some(), refresh: look.owed, taken: of.takes };
         // At most one of the three: there are neither admissions nor operations under way while a REF is due.
         let pins = refresh.or(of.pins).or(release);
         let (view, taken, of_mem, mem_lost) = self.of_mem(&look, &of, pins.is_some());
-        let mut pins = pins.or(of_mem).unwrap_or_default();
-        pins.estimate = of.admits;
+        let mut pins = pins.unwrap_or(of_mem);
+        // As wide as the port, and more.
+        pins.estimate = of.admits.map(|estimate| estimate as u16);
         // The burst of an RD or WR in the last cycle has the data bus in this one too.
         let mem_lost = if self.pins.moves() { MemLost::None } else { mem_lost };
         (pins.mem_lost, pins.pim_lost) = (mem_lost, of.lost);
@@ -494,14 +494,12 @@ impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
     }
 
     /// What MEM does in this cycle, if it has the pins.
-    fn of_mem(
-        &self,
-        look: &Look<'_>,
-        of: &OfPim,
-        is_taken: bool,
-    ) -> (View, Taken, Option<Pins>, MemLost) {
+    #[inline(always)]
+    fn of_mem(&self, look: &Look<'_>, of: &OfPim, is_taken: bool) -> (View, Taken, Pins, MemLost) {
+        let mut is_taken = is_taken;
+        let mut pins = Pins::default();
         if look.mem_is_empty {
-            return (View::default(), Taken::default(), None, MemLost::None);
+            return (View::default(), Taken::default(), pins, MemLost::None);
         }
         let (t, state, clock) = (look.t, look.state, look.clock);
         // Banks that MEM may not use, and rows that PIM has. With a single row buffer these are all, or none.
@@ -516,11 +514,7 @@ impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
         let held = look.pim_holds_rows().then_some(state.pim.row);
         let mut acts = 0;
         for rank in 0..2 {
-            let is_open = look.rfc_is_over[rank]
-                && clock.reached(state.faw_at[rank])
-                && state.window_has_room(rank, clock)
-                && !of.holds_acts[rank];
-            if is_open {
+            if !of.holds_acts[rank] && clock.reached(state.opens_at[rank]) {
                 acts |= t.banks(rank);
             }
         }
@@ -541,7 +535,6 @@ impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
             (_, true) => MemLost::Reserved,
             _ => MemLost::Row,
         };
-        let mut pins = None;
         if let Some(column) = column {
             let Request { write: is_write, bank, row, tag, column } = column.request;
             let (rank, group) = (t.rank(bank), usize::from(bank / 4));
@@ -565,7 +558,9 @@ impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
             if may && bus && !results && !is_taken {
                 taken.column = true;
                 let name = if is_write { ChannelCommand::Wr } else { ChannelCommand::Rd };
-                pins = Some(Pins { column, tag: Some(tag), ..command(name, bank) });
+                (pins.command, pins.bank) = (name, bank);
+                (pins.column, pins.tag) = (column, Some(tag));
+                is_taken = true;
             }
         }
         if let Some((bank, row)) = opens {
@@ -582,16 +577,16 @@ impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
                     false => lost,
                 };
             }
-            if may && !is_taken && pins.is_none() {
+            if may && !is_taken {
                 taken.act = true;
-                pins = Some(Pins { row, ..command(ChannelCommand::Act, bank) });
+                (pins.command, pins.bank, pins.row) = (ChannelCommand::Act, bank, row);
+                is_taken = true;
             }
         }
         if let Some(bank) = closes {
-            let may = view.precharge_ready >> bank & 1 == 1;
-            if may && !is_taken && pins.is_none() {
+            if view.precharge_ready >> bank & 1 == 1 && !is_taken {
                 taken.precharge = true;
-                pins = Some(command(ChannelCommand::Pre, bank));
+                (pins.command, pins.bank) = (ChannelCommand::Pre, bank);
             }
         }
         (view, taken, pins, lost)

@@ -29,6 +29,7 @@ impl State {
                 self.act_at[rank] = after(t.rrd_s);
                 self.act_group_at[group] = after(t.rrd_l);
                 self.take_places(rank, 1, now, t.faw);
+                self.set_opens_at(rank);
                 change.opens = Some((pins.bank, pins.row));
             }
             ChannelCommand::Pre => {
@@ -45,7 +46,7 @@ impl State {
                 self.mem.open &= !change.closes;
             }
             ChannelCommand::Rd => {
-                at_least(&mut self.mem.precharge_at[bank], after(t.rtp));
+                self.mem.hold(bank, after(t.rtp));
                 at_least(&mut self.read_at[rank], after(BURST));
                 at_least(&mut self.read_at[1 - rank], after(t.other_rank()));
                 for at in &mut self.write_at {
@@ -55,7 +56,7 @@ impl State {
                 at_least(&mut self.burst_at, after(t.other_rank()));
             }
             ChannelCommand::Wr => {
-                at_least(&mut self.mem.precharge_at[bank], after(t.wr_to_pre));
+                self.mem.hold(bank, after(t.wr_to_pre));
                 at_least(&mut self.write_at[rank], after(BURST));
                 at_least(&mut self.write_at[1 - rank], after(t.other_rank()));
                 self.turned_at[rank] = after(t.wr_to_rd_s);
@@ -66,6 +67,7 @@ impl State {
             }
             ChannelCommand::Ref => {
                 self.rfc_at[rank] = after(t.rfc);
+                self.set_opens_at(rank);
                 self.owed -= 1;
                 self.turn = if t.single { 0 } else { 1 - self.turn };
             }
@@ -78,6 +80,7 @@ impl State {
                 if !t.simulator {
                     self.take_places(rank, 4, now, t.faw);
                 }
+                self.set_opens_at(rank);
                 self.settle(now);
             }
             ChannelCommand::PimPrecharge => {
@@ -120,8 +123,11 @@ impl State {
                 self.results.push_back(now + t.cl);
             }
         }
-        let banks = if pins.command == ChannelCommand::PreAll { t.banks(rank) } else { 1 << bank };
-        self.mem.touch(banks);
+        match pins.command {
+            ChannelCommand::Rd | ChannelCommand::Wr => {}
+            ChannelCommand::PreAll => self.mem.touch(t.banks(rank)),
+            _ => self.mem.touch(1 << bank),
+        }
         change
     }
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! Open rows of a channel and when which command may come again. Times are cycles since reset.
 
+#[cfg(test)]
+mod tests;
+
 use super::times::Times;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -31,11 +34,13 @@ impl Clock {
         Self { now: 0, next: Cell::new(u64::MAX) }
     }
 
+    #[inline]
     pub(super) fn now(&self) -> u64 {
         self.now
     }
 
     /// Whether a time has come.
+    #[inline]
     pub(super) fn reached(&self, time: u64) -> bool {
         let reached = self.now >= time;
         if !reached {
@@ -45,19 +50,23 @@ impl Clock {
     }
 
     /// The next cycle.
+    #[inline]
     pub(super) fn tick(&mut self) {
         self.now += 1;
     }
 
     /// A new cycle forgets what was asked for in the last.
+    #[inline]
     pub(super) fn forget(&self) {
         self.next.set(u64::MAX);
     }
 
+    #[inline]
     pub(super) fn until_next(&self) -> u64 {
         self.next.get() - self.now
     }
 
+    #[inline]
     pub(super) fn skip(&mut self, cycles: u64) {
         self.now += cycles;
     }
@@ -75,10 +84,11 @@ pub(super) struct Mem {
     pub act_at: [u64; 32],
     /// What of these has come.
     pub masks: Masks,
-    /// Banks that a command has changed since they were looked at; those of which some has not come; and when the next will, or
-    /// before it.
+    /// Banks that a command has changed since they were looked at; those of which some has not come, and when the next of each will;
+    /// and when the first of these will, or before it.
     touched: u32,
     pending: u32,
+    next: [u64; 32],
     pub until: u64,
 }
 
@@ -94,46 +104,85 @@ pub(super) struct Masks {
 impl Mem {
     /// Brings the masks up to this cycle.
     pub(super) fn look(&mut self, now: u64) {
-        let mut left = self.touched;
+        let mut left = std::mem::take(&mut self.touched);
         if now >= self.until {
-            (left, self.until) = (left | self.pending, u64::MAX);
+            self.until = u64::MAX;
+            let mut pending = self.pending & !left;
+            while pending != 0 {
+                let bank = pending.trailing_zeros();
+                pending &= pending - 1;
+                match self.next[bank as usize] {
+                    next if next > now => self.until = self.until.min(next),
+                    _ => left |= 1 << bank,
+                }
+            }
         }
-        self.touched = 0;
         while left != 0 {
             let bank = left.trailing_zeros() as usize;
-            let bit = left & left.wrapping_neg();
-            left ^= bit;
-            let mut next = u64::MAX;
-            let is_open = self.open & bit != 0;
-            let mut ask = |mask: &mut u32, at: u64, open: bool| {
-                let may = is_open == open && at <= now;
-                *mask = if may { *mask | bit } else { *mask & !bit };
-                if is_open == open && at > now {
-                    next = next.min(at);
-                }
-            };
-            ask(&mut self.masks.read, self.read_at[bank], true);
-            ask(&mut self.masks.write, self.write_at[bank], true);
-            ask(&mut self.masks.precharge, self.precharge_at[bank], true);
-            ask(&mut self.masks.act, self.act_at[bank], false);
-            self.pending = if next == u64::MAX { self.pending & !bit } else { self.pending | bit };
-            self.until = self.until.min(next);
+            left &= left - 1;
+            self.look_at(bank, now);
         }
     }
 
+    /// The same of a bank.
+    fn look_at(&mut self, bank: usize, now: u64) {
+        let bit = 1u32 << bank;
+        let may = |at: u64| u32::from(at <= now) << bank;
+        // A time that has come is none to wait for.
+        let left = |at: u64| if at > now { at } else { u64::MAX };
+        let masks = &mut self.masks;
+        let Masks { read, write, precharge, act } = *masks;
+        let rest = |mask: u32| mask & !bit;
+        let next = if self.open & bit != 0 {
+            let (r, w, p) = (self.read_at[bank], self.write_at[bank], self.precharge_at[bank]);
+            masks.read = rest(read) | may(r);
+            masks.write = rest(write) | may(w);
+            masks.precharge = rest(precharge) | may(p);
+            masks.act = rest(act);
+            left(r).min(left(w)).min(left(p))
+        } else {
+            let at = self.act_at[bank];
+            masks.read = rest(read);
+            masks.write = rest(write);
+            masks.precharge = rest(precharge);
+            masks.act = rest(act) | may(at);
+            left(at)
+        };
+        self.pending = rest(self.pending) | u32::from(next != u64::MAX) << bank;
+        self.next[bank] = next;
+        self.until = self.until.min(next);
+    }
+
+    /// A PRE of a bank waits until a later cycle. Nothing else of the bank changes.
+    #[inline]
+    pub(super) fn hold(&mut self, bank: usize, until: u64) {
+        let bit = 1u32 << bank;
+        let at = until.max(self.precharge_at[bank]);
+        self.precharge_at[bank] = at;
+        self.masks.precharge &= !bit;
+        let others = if self.pending & bit != 0 { self.next[bank] } else { u64::MAX };
+        self.pending |= bit;
+        self.next[bank] = others.min(at);
+        self.until = self.until.min(at);
+    }
+
     /// A command has changed times or rows of banks.
+    #[inline]
     pub(super) fn touch(&mut self, banks: u32) {
         self.touched |= banks;
     }
 
     /// Whether a bank has a row open.
+    #[inline]
     pub(super) fn holds(&self, bank: u8, row: u16) -> bool {
         self.open & 1 << bank != 0 && self.row[usize::from(bank)] == row
     }
 
     /// The banks whose open row is `row`.
     pub(super) fn holding(&self, row: u16) -> u32 {
-        let mut left = self.open;
+        // Most often there is none, and all are looked at at once.
+        let may_hold = self.row.iter().fold(false, |may, &other| may | (other == row));
+        let mut left = if may_hold { self.open } else { 0 };
         let mut banks = 0;
         while left != 0 {
             let bank = left.trailing_zeros();
@@ -185,7 +234,9 @@ impl Pim {
 
 /// The bits of the lowest bank of each group, one behind the other.
 fn groups(mask: u32) -> u8 {
-    (0..GROUPS).fold(0, |groups, group| groups | ((mask >> (4 * group) & 1) as u8) << group)
+    let pairs = (mask | mask >> 3) & 0x0303_0303;
+    let fours = (pairs | pairs >> 6) & 0x000F_000F;
+    (fours | fours >> 12) as u8
 }
 
 /// What a channel has to keep.
@@ -204,6 +255,8 @@ pub(super) struct State {
     pub faw_at: [u64; 2],
     pub rfc_at: [u64; 2],
     pub window: [[u64; PLACES]; 2],
+    /// When an ACT may come, for the last three.
+    pub opens_at: [u64; 2],
     /// When dot products may come: tRCD, those before, the global buffer, and the data bus for short ones.
     pub rcd_pim_at: u64,
     pub dot_at: u64,
@@ -251,6 +304,7 @@ impl State {
                 masks: Masks::default(),
                 touched: u32::MAX,
                 pending: 0,
+                next: [0; 32],
                 until: u64::MAX,
             },
             pim: Pim::default(),
@@ -263,6 +317,7 @@ impl State {
             faw_at: [0; 2],
             rfc_at: [0; 2],
             window: [[0; PLACES]; 2],
+            opens_at: [0; 2],
             rcd_pim_at: 0,
             dot_at: 0,
             copy_at: 0,
@@ -286,6 +341,7 @@ impl State {
     }
 
     /// The operation or PIM's rows have changed in this cycle: it has to be estimated again.
+    #[inline]
     pub(super) fn settle(&mut self, now: u64) {
         self.settle_at = now + 1 + SETTLES;
     }
@@ -297,7 +353,11 @@ impl State {
         while self.results.front().is_some_and(|&burst| burst < clock.now()) {
             self.results.pop_front();
         }
-        let Some(refi) = times.refi.filter(|_| clock.reached(self.due)) else { return false };
+        // Without refresh none is ever due.
+        if !clock.reached(self.due) {
+            return false;
+        }
+        let Some(refi) = times.refi else { return false };
         self.due += refi;
         self.owed = MOST_OWED.min(self.owed + 1);
         // The next one is asked for as well.
@@ -306,10 +366,24 @@ impl State {
     }
 
     /// The banks that may be activated in a window: one, and a whole group for PIM.
+    #[inline]
     pub(super) fn window_has_room(&self, rank: usize, clock: &Clock) -> bool {
-        clock.reached(self.window[rank].iter().copied().min().unwrap_or(0))
+        clock.reached(self.window_at(rank))
     }
 
+    /// When a window has room.
+    fn window_at(&self, rank: usize) -> u64 {
+        let [a, b, c, d] = self.window[rank];
+        a.min(b).min(c.min(d))
+    }
+
+    /// tRFC, tFAW behind a PIM_ACTIVATION or the window have changed.
+    pub(super) fn set_opens_at(&mut self, rank: usize) {
+        let window = self.window_at(rank);
+        self.opens_at[rank] = self.rfc_at[rank].max(self.faw_at[rank]).max(window);
+    }
+
+    #[inline]
     pub(super) fn window_is_empty(&self, rank: usize, clock: &Clock) -> bool {
         clock.reached(self.window[rank].iter().copied().max().unwrap_or(0))
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The scheduler behind its ports: the channel's controller has it without them.
 
-use super::queue::{Banks, Queue};
+use super::queue::{Banks, PLACES, Queue};
 
 /// Row hits of a bank after which another row may be opened in it.
 const HITS: u8 = 4;
@@ -52,11 +52,11 @@ pub(in crate::channel) struct RowChange {
     pub closes: u32,
 }
 
-/// A read or write whose row is open, and its place among those of its bank.
+/// A read or write whose row is open, and its place in its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::channel) struct Column {
     pub request: Request,
-    place: usize,
+    place: u8,
 }
 
 /// The candidates of a cycle.
@@ -92,10 +92,11 @@ impl<const READS: usize, const WRITES: usize> Scheduler<READS, WRITES> {
     const LOW: usize = WRITES / 4;
 
     pub(in crate::channel) fn new() -> Self {
+        const { assert!(READS <= PLACES && WRITES <= PLACES, "a queue has a place for each") };
         Self {
             staged: None,
-            reads: Queue::new(READS),
-            writes: Queue::new(WRITES),
+            reads: Queue::new(),
+            writes: Queue::new(),
             drains: false,
             hits: [0; 32],
             capped: 0,
@@ -132,26 +133,27 @@ impl<const READS: usize, const WRITES: usize> Scheduler<READS, WRITES> {
         self.staged.is_none() && self.reads.is_empty() && self.writes.is_empty()
     }
 
-    /// What a cycle picks for the next.
-    fn pick(&self, view: &View) -> Candidates {
+    /// What a cycle picks for the next. What was issued is not a candidate again: its entry and the row have only just changed.
+    fn pick(&self, view: &View, taken: Taken) -> Candidates {
         let (queue, column_ready) = match self.drains {
             true => (&self.writes, view.write_ready),
             false => (&self.reads, view.read_ready),
         };
-        let of_pim = view.of_pim.map(|row| row.filter(|&row| queue.may_want(row)));
-        let Banks { hit, other, blocked } = queue.banks(&of_pim);
-        let mut picked = Candidates { blocked, ..Candidates::default() };
+        let Banks { hit, other, blocked } = queue.banks(&view.of_pim);
+        let mut picked = Candidates { blocked: blocked != 0, ..Candidates::default() };
         let may_hit = column_ready & hit & !(self.capped & other);
         let may_act = view.act_ready & other;
         let may_close = view.precharge_ready & other & (self.capped | !hit);
         // The other pseudo-rank is the second choice, or the first after a long run.
         let first = if (self.rank == 1) != (self.run == RUN) { 0xFFFF_0000 } else { 0x0000_FFFF };
         let may_hit = if may_hit & first == 0 { may_hit } else { may_hit & first };
-        picked.column =
-            queue.oldest(may_hit, true, &of_pim).map(|(place, request)| Column { request, place });
-        let opens = queue.oldest(may_act, false, &of_pim);
+        let unless = |taken: bool, banks: u32| if taken { 0 } else { banks };
+        picked.column = queue
+            .oldest(unless(taken.column, may_hit), true, blocked)
+            .map(|(place, request)| Column { request, place });
+        let opens = queue.oldest(unless(taken.act, may_act), false, blocked);
         picked.act = opens.map(|(_, request)| (request.bank, request.row));
-        let closes = queue.oldest(may_close, false, &of_pim);
+        let closes = queue.oldest(unless(taken.precharge, may_close), false, blocked);
         picked.precharge = closes.map(|(_, request)| request.bank);
         picked
     }
@@ -165,14 +167,15 @@ impl<const READS: usize, const WRITES: usize> Scheduler<READS, WRITES> {
         staged_hits: bool,
         request: Option<Request>,
     ) -> bool {
-        let mut picked = self.pick(view);
-        let drains = self.next_drain();
-        let enters = self.staged.filter(|request| self.has_room(request));
+        let picked = self.pick(view, taken);
+        let is_behind = self.staged.is_some_and(|request| self.is_behind(&request));
+        let drains = self.next_drain(is_behind);
+        let enters = self.staged.filter(|request| !is_behind && self.has_room(request));
         let mut changes = drains != self.drains || enters.is_some();
 
         let leaving = self.candidates.column.filter(|_| taken.column);
         if let Some(Column { request, place }) = leaving {
-            self.queue(request.write).remove(request.bank, place);
+            self.queue(request.write).remove(place);
             self.count_hit(request.bank);
         }
         if let Some(request) = enters {
@@ -184,12 +187,8 @@ impl<const READS: usize, const WRITES: usize> Scheduler<READS, WRITES> {
         }
         self.change_rows(change);
 
-        // What was issued is not a candidate again in the next cycle, in which its entry and the row have only just changed.
-        picked.column = picked.column.filter(|_| !taken.column);
-        picked.act = picked.act.filter(|_| !taken.act);
-        picked.precharge = picked.precharge.filter(|_| !taken.precharge);
         changes |= leaving.is_some() || change.opens.is_some() || change.closes != 0;
-        changes |= picked != self.candidates;
+        changes = changes || picked != self.candidates;
         (self.candidates, self.drains) = (picked, drains);
         changes
     }
@@ -198,13 +197,12 @@ impl<const READS: usize, const WRITES: usize> Scheduler<READS, WRITES> {
         if write { &mut self.writes } else { &mut self.reads }
     }
 
-    /// Whether the staged request may enter its queue: there is room, and none of its address in the other.
+    /// Whether the staged request may enter its queue, but for one of its address in the other.
     fn has_room(&self, request: &Request) -> bool {
-        let is_full = match request.write {
-            true => self.writes.len() == WRITES,
-            false => self.reads.len() == READS,
-        };
-        !is_full && !self.is_behind(request)
+        match request.write {
+            true => self.writes.len() != WRITES,
+            false => self.reads.len() != READS,
+        }
     }
 
     /// Whether a request of the other kind has the same address.
@@ -213,10 +211,10 @@ impl<const READS: usize, const WRITES: usize> Scheduler<READS, WRITES> {
         others.has(request)
     }
 
-    /// Which kind is served in the next cycle.
-    fn next_drain(&self) -> bool {
+    /// Which kind is served in the next cycle. The staged request may be behind one of the other kind.
+    fn next_drain(&self, is_behind: bool) -> bool {
         if let Some(request) = &self.staged
-            && self.is_behind(request)
+            && is_behind
         {
             return !request.write;
         }
@@ -239,8 +237,10 @@ impl<const READS: usize, const WRITES: usize> Scheduler<READS, WRITES> {
     }
 
     fn change_rows(&mut self, change: RowChange) {
-        self.reads.close(change.closes);
-        self.writes.close(change.closes);
+        if change.closes != 0 {
+            self.reads.close(change.closes);
+            self.writes.close(change.closes);
+        }
         if let Some((bank, row)) = change.opens {
             self.reads.open(bank, row);
             self.writes.open(bank, row);

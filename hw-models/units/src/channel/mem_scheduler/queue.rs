@@ -1,26 +1,108 @@
 // SPDX-License-Identifier: MIT
 //! Reads or writes that wait, sorted by their banks. The hardware has one queue: here age is a number.
 
+#[cfg(test)]
+mod tests;
+
 use super::core::Request;
 
 /// Rows that are told apart when a queue is asked whether one may be wanted.
-const SORTS: usize = 64;
+const SORTS: usize = 1024;
+/// Places of a queue at the most.
+pub(super) const PLACES: usize = 128;
 
-/// A request that waits.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    request: Request,
-    /// Requests of its kind before it since reset.
-    age: u64,
-    /// Its row is open.
-    hit: bool,
-}
+/// Places, a bit for each.
+type Places = u128;
 
 /// The oldest request of a bank whose row is open, or of those whose is not.
 #[derive(Clone, Copy, Debug, Default)]
 struct Oldest {
     age: u64,
     place: u8,
+}
+
+/// Requests of each bank, and which of each is the oldest.
+#[derive(Clone, Debug)]
+struct OfBanks {
+    /// Banks that have some.
+    banks: u32,
+    places: [Places; 32],
+    oldest: [Oldest; 32],
+}
+
+impl OfBanks {
+    const fn new() -> Self {
+        Self { banks: 0, places: [0; 32], oldest: [Oldest { age: 0, place: 0 }; 32] }
+    }
+
+    /// A request that is younger than all.
+    fn push(&mut self, bank: u8, youngest: Oldest) {
+        let at = usize::from(bank);
+        self.places[at] |= 1 << youngest.place;
+        if self.banks >> bank & 1 == 0 {
+            self.banks |= 1 << bank;
+            self.oldest[at] = youngest;
+        }
+    }
+
+    /// Other requests of a bank than before.
+    fn set(&mut self, bank: u8, places: Places, ages: &[u64; PLACES]) {
+        let (at, bit) = (usize::from(bank), 1u32 << bank);
+        self.places[at] = places;
+        if places == 0 {
+            self.banks &= !bit;
+        } else {
+            self.banks |= bit;
+            self.oldest[at] = oldest(places, ages);
+        }
+    }
+
+    /// Banks that have some at other places than these.
+    fn without(&self, places: Places) -> u32 {
+        let (mut left, mut banks) = (self.banks, 0);
+        while left != 0 {
+            let bank = left.trailing_zeros();
+            left &= left - 1;
+            banks |= u32::from(self.places[bank as usize] & !places != 0) << bank;
+        }
+        banks
+    }
+
+    /// The place of the oldest request of some banks, all of which have one.
+    fn oldest_of(&self, mut banks: u32) -> u8 {
+        let mut found = self.oldest[banks.trailing_zeros() as usize];
+        banks &= banks - 1;
+        while banks != 0 {
+            let other = self.oldest[banks.trailing_zeros() as usize];
+            banks &= banks - 1;
+            found = if other.age < found.age { other } else { found };
+        }
+        found.place
+    }
+
+    /// The same at other places than these.
+    fn oldest_but(&self, mut banks: u32, places: Places, ages: &[u64; PLACES]) -> u8 {
+        let mut all = 0;
+        while banks != 0 {
+            all |= self.places[banks.trailing_zeros() as usize];
+            banks &= banks - 1;
+        }
+        oldest(all & !places, ages).place
+    }
+}
+
+/// The oldest of some places, of which there is one.
+fn oldest(mut places: Places, ages: &[u64; PLACES]) -> Oldest {
+    let mut found = Oldest { age: u64::MAX, place: 0 };
+    while places != 0 {
+        let place = places.trailing_zeros() as u8;
+        places &= places - 1;
+        let age = ages[usize::from(place) % PLACES];
+        if age < found.age {
+            found = Oldest { age, place };
+        }
+    }
+    found
 }
 
 /// Banks of requests, as masks.
@@ -30,20 +112,21 @@ pub(super) struct Banks {
     pub hit: u32,
     /// Some have it not.
     pub other: u32,
-    /// There is a request whose row PIM has. It counts in neither.
-    pub blocked: bool,
+    /// Places of requests whose row PIM has. They count in neither.
+    pub blocked: Places,
 }
 
 /// A queue.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
-    /// By bank, the oldest first.
-    banks: Vec<Vec<Entry>>,
-    /// Banks with requests whose row is open, and with others; and the oldest of each bank of the masks.
-    hit: u32,
-    other: u32,
-    oldest_hit: [Oldest; 32],
-    oldest_other: [Oldest; 32],
+    /// By place: the request, and how many of its kind came before it since reset.
+    requests: [Request; PLACES],
+    ages: [u64; PLACES],
+    /// Places that are taken.
+    taken: Places,
+    /// Requests whose row is open, and others.
+    hit: OfBanks,
+    other: OfBanks,
     len: usize,
     age: u64,
     /// How many want a row of each sort.
@@ -51,170 +134,149 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// A queue with room for so many requests of any bank.
-    pub(super) fn new(depth: usize) -> Self {
-        let banks = (0..32).map(|_| Vec::with_capacity(depth)).collect();
-        let oldest = [Oldest::default(); 32];
+    /// A queue that is empty.
+    pub(super) fn new() -> Self {
+        let none = Request { write: false, bank: 0, row: 0, column: 0, tag: 0 };
         Self {
-            banks,
-            hit: 0,
-            other: 0,
-            oldest_hit: oldest,
-            oldest_other: oldest,
+            requests: [none; PLACES],
+            ages: [0; PLACES],
+            taken: 0,
+            hit: OfBanks::new(),
+            other: OfBanks::new(),
             len: 0,
             age: 0,
             rows: [0; SORTS],
         }
     }
 
-    /// As new; the room stays.
+    /// As new.
     pub(super) fn clear(&mut self) {
-        self.banks.iter_mut().for_each(Vec::clear);
-        (self.hit, self.other, self.len, self.age) = (0, 0, 0, 0);
-        self.rows = [0; SORTS];
+        *self = Self::new();
     }
 
+    #[inline]
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Whether a request may want a row.
-    pub(super) fn may_want(&self, row: u16) -> bool {
+    #[inline]
+    fn may_want(&self, row: u16) -> bool {
         self.rows[usize::from(row) % SORTS] > 0
     }
 
     /// Whether a request is of the same burst.
+    #[inline]
     pub(super) fn has(&self, request: &Request) -> bool {
-        let of_bank = &self.banks[usize::from(request.bank)];
-        self.len > 0 && of_bank.iter().any(|entry| entry.request.is_of(request))
+        self.may_want(request.row) && self.finds(request)
+    }
+
+    fn finds(&self, request: &Request) -> bool {
+        let bank = usize::from(request.bank);
+        let mut left = self.hit.places[bank] | self.other.places[bank];
+        while left != 0 {
+            if self.requests[left.trailing_zeros() as usize].is_of(request) {
+                return true;
+            }
+            left &= left - 1;
+        }
+        false
     }
 
     /// Which banks are wanted, apart from rows that PIM has.
+    #[inline]
     pub(super) fn banks(&self, of_pim: &[Option<u16>; 2]) -> Banks {
-        let mut found = Banks { hit: self.hit, other: self.other, blocked: false };
-        if *of_pim == [None; 2] {
-            return found;
+        if of_pim.iter().flatten().any(|&row| self.may_want(row)) {
+            return self.banks_but(of_pim);
         }
-        (found.hit, found.other) = (0, 0);
-        for (bank, entries) in self.banks.iter().enumerate() {
-            for entry in entries {
-                match (of_pim.contains(&Some(entry.request.row)), entry.hit) {
-                    (true, _) => found.blocked = true,
-                    (_, true) => found.hit |= 1 << bank,
-                    _ => found.other |= 1 << bank,
-                }
-            }
+        Banks { hit: self.hit.banks, other: self.other.banks, blocked: 0 }
+    }
+
+    fn banks_but(&self, of_pim: &[Option<u16>; 2]) -> Banks {
+        let mut found = Banks { hit: self.hit.banks, other: self.other.banks, blocked: 0 };
+        let mut left = self.taken;
+        while left != 0 {
+            let place = left.trailing_zeros();
+            left &= left - 1;
+            let row = Some(self.requests[place as usize].row);
+            found.blocked |= Places::from(of_pim.contains(&row)) << place;
+        }
+        if found.blocked != 0 {
+            found.hit = self.hit.without(found.blocked);
+            found.other = self.other.without(found.blocked);
         }
         found
     }
 
-    /// The oldest request of some banks whose row is open, or is not, and its place.
-    pub(super) fn oldest(
-        &self,
-        mut banks: u32,
-        hit: bool,
-        of_pim: &[Option<u16>; 2],
-    ) -> Option<(usize, Request)> {
-        if *of_pim == [None; 2] {
-            return self.oldest_of(banks & if hit { self.hit } else { self.other }, hit);
-        }
-        let mut oldest: Option<(usize, &Entry)> = None;
-        while banks != 0 {
-            let entries = &self.banks[banks.trailing_zeros() as usize];
-            banks &= banks - 1;
-            let is_wanted =
-                |entry: &&Entry| entry.hit == hit && !of_pim.contains(&Some(entry.request.row));
-            let mut places = entries.iter().enumerate();
-            if let Some((place, entry)) = places.find(|(_, entry)| is_wanted(entry))
-                && oldest.is_none_or(|(_, oldest)| entry.age < oldest.age)
-            {
-                oldest = Some((place, entry));
-            }
-        }
-        oldest.map(|(place, entry)| (place, entry.request))
+    /// The oldest request of some banks, all of which have one, whose row is open, or is not, and its place.
+    #[inline]
+    pub(super) fn oldest(&self, banks: u32, hit: bool, blocked: Places) -> Option<(u8, Request)> {
+        (banks != 0).then(|| {
+            let place = self.oldest_place(banks, hit, blocked);
+            (place, self.requests[usize::from(place) % PLACES])
+        })
     }
 
-    /// The same where PIM has no row that is wanted, of banks that have such a request.
-    fn oldest_of(&self, mut banks: u32, hit: bool) -> Option<(usize, Request)> {
-        if banks == 0 {
-            return None;
+    fn oldest_place(&self, banks: u32, hit: bool, blocked: Places) -> u8 {
+        let of_banks = if hit { &self.hit } else { &self.other };
+        match blocked {
+            0 => of_banks.oldest_of(banks),
+            _ => of_banks.oldest_but(banks, blocked, &self.ages),
         }
-        let of_banks = if hit { &self.oldest_hit } else { &self.oldest_other };
-        let mut bank = banks.trailing_zeros() as usize;
-        banks &= banks - 1;
-        while banks != 0 {
-            let other = banks.trailing_zeros() as usize;
-            banks &= banks - 1;
-            if of_banks[other].age < of_banks[bank].age {
-                bank = other;
-            }
-        }
-        let place = usize::from(of_banks[bank].place);
-        Some((place, self.banks[bank][place].request))
     }
 
     pub(super) fn push(&mut self, request: Request, hit: bool) {
-        let entry = Entry { request, age: self.age, hit };
+        let place = self.taken.trailing_ones() as u8;
+        let (at, youngest) = (usize::from(place), Oldest { age: self.age, place });
+        self.taken |= 1 << place;
+        (self.requests[at], self.ages[at]) = (request, self.age);
         self.age += 1;
         self.len += 1;
         self.rows[usize::from(request.row) % SORTS] += 1;
-        let of_bank = &mut self.banks[usize::from(request.bank)];
-        let oldest = Oldest { age: entry.age, place: of_bank.len() as u8 };
-        of_bank.push(entry);
-        let (mask, of_banks) = match hit {
-            true => (&mut self.hit, &mut self.oldest_hit),
-            false => (&mut self.other, &mut self.oldest_other),
-        };
-        if *mask >> request.bank & 1 == 0 {
-            *mask |= 1 << request.bank;
-            of_banks[usize::from(request.bank)] = oldest;
-        }
+        let of_banks = if hit { &mut self.hit } else { &mut self.other };
+        of_banks.push(request.bank, youngest);
     }
 
-    pub(super) fn remove(&mut self, bank: u8, place: usize) {
-        let entry = self.banks[usize::from(bank)].remove(place);
+    pub(super) fn remove(&mut self, place: u8) {
+        let Request { bank, row, .. } = self.requests[usize::from(place) % PLACES];
+        let bit: Places = 1 << place;
+        self.taken &= !bit;
         self.len -= 1;
-        self.rows[usize::from(entry.request.row) % SORTS] -= 1;
-        self.count(bank);
+        self.rows[usize::from(row) % SORTS] -= 1;
+        let at = usize::from(bank);
+        let of_banks = if self.hit.places[at] & bit != 0 { &mut self.hit } else { &mut self.other };
+        of_banks.set(bank, of_banks.places[at] & !bit, &self.ages);
     }
 
     /// A row is opened.
     pub(super) fn open(&mut self, bank: u8, row: u16) {
-        for entry in &mut self.banks[usize::from(bank)] {
-            entry.hit = entry.request.row == row;
+        let at = usize::from(bank);
+        let all = self.hit.places[at] | self.other.places[at];
+        let (mut left, mut hit) = (all, 0);
+        while left != 0 {
+            let place = left.trailing_zeros();
+            left &= left - 1;
+            hit |= Places::from(self.requests[place as usize].row == row) << place;
         }
-        self.count(bank);
+        self.hit.set(bank, hit, &self.ages);
+        self.other.set(bank, all & !hit, &self.ages);
     }
 
     /// Rows are closed.
     pub(super) fn close(&mut self, banks: u32) {
-        let mut left = banks & self.hit;
+        let mut left = banks & self.hit.banks;
         while left != 0 {
             let bank = left.trailing_zeros() as u8;
             left &= left - 1;
-            self.banks[usize::from(bank)].iter_mut().for_each(|entry| entry.hit = false);
-            self.count(bank);
+            let at = usize::from(bank);
+            let all = self.hit.places[at] | self.other.places[at];
+            self.hit.set(bank, 0, &self.ages);
+            self.other.set(bank, all, &self.ages);
         }
-    }
-
-    /// Brings the masks of a bank and its oldest requests up to date.
-    fn count(&mut self, bank: u8) {
-        let (bit, at) = (1u32 << bank, usize::from(bank));
-        let (mut hit, mut other) = (0, 0);
-        // The oldest last.
-        for (place, entry) in self.banks[at].iter().enumerate().rev() {
-            let oldest = Oldest { age: entry.age, place: place as u8 };
-            if entry.hit {
-                (hit, self.oldest_hit[at]) = (bit, oldest);
-            } else {
-                (other, self.oldest_other[at]) = (bit, oldest);
-            }
-        }
-        self.hit = self.hit & !bit | hit;
-        self.other = self.other & !bit | other;
     }
 }
