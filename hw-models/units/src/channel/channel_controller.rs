@@ -13,7 +13,7 @@ pub use lost::{MemLost, PimLost};
 pub use times::CONTROLLER_GUARD_TCK;
 
 use self::state::{Clock, State};
-use super::mem_scheduler::Scheduler;
+use super::mem_scheduler::{Request, Scheduler};
 use super::pim_queue::{PimRequest, Queue};
 use choice::{Choice, Pins};
 use pimlico_ports::{
@@ -207,6 +207,17 @@ pub struct ChannelController<const READS: usize = 32, const WRITES: usize = 32> 
     busy: bool,
 }
 
+/// A request of MEM, from the ports.
+fn mem_request(input: &ChannelControllerIn) -> Request {
+    Request {
+        write: input.mem_write_i,
+        bank: input.mem_bank_i.get() as u8,
+        row: input.mem_row_i.get() as u16,
+        column: input.mem_column_i.get() as u8,
+        tag: input.mem_tag_i,
+    }
+}
+
 impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
     /// Cycles from now on in which nothing happens if no request comes: all have the same outputs.
     pub fn rest_limit(&self) -> u64 {
@@ -300,7 +311,7 @@ impl<const READS: usize, const WRITES: usize> Model for ChannelController<READS,
 
     fn step(&mut self, input: &Self::In) -> Self::Out {
         let output = self.output();
-        let mem = input.mem_valid_i.then(|| choice::mem_request(input));
+        let mem = input.mem_valid_i.then(|| mem_request(input));
         let pim = input.pim_valid_i.then(|| PimRequest {
             kind: input.pim_kind_i.get() as u8,
             bank: input.pim_bank_i.get() as u8,
@@ -327,12 +338,13 @@ impl<const READS: usize, const WRITES: usize> Model for ChannelController<READS,
             return output;
         };
         let ticks = self.state.tick(times, &self.clock);
-        let Choice { pins, view, taken, told, owner } = self.choose(times);
+        let Choice { pins, view, taken, told, owner, mem_may } = self.choose(times);
         let staged = self.scheduler.staged();
         let staged_hits =
             staged.is_some_and(|staged| self.state.mem.holds(staged.bank, staged.row));
         let change = self.state.obey(times, &pins, self.clock.now());
         let had_operation = self.queue.operation().is_some();
+        let is_seen = self.queue.command().is_some() && !told.taken;
         let mut busy = ticks
             || self.pins.moves()
             || pins.command != ChannelCommand::None
@@ -342,8 +354,11 @@ impl<const READS: usize, const WRITES: usize> Model for ChannelController<READS,
         if !had_operation && self.queue.operation().is_some() {
             self.state.settle(self.clock.now());
         }
-        busy |= owner != self.state.owner;
-        self.state.owner = owner;
+        let state = &mut self.state;
+        busy |= (owner, had_operation, is_seen, mem_may)
+            != (state.owner, state.is_known, state.is_seen, state.mem_may);
+        (state.owner, state.is_known) = (owner, had_operation);
+        (state.is_seen, state.mem_may) = (is_seen, mem_may);
         self.pins = pins;
         self.busy = busy;
         self.clock.tick();

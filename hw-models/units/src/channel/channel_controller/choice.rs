@@ -2,9 +2,9 @@
 //! Which command comes next.
 
 use super::lost::{MemLost, PimLost};
-use super::state::{Clock, GROUPS, Masks, State};
+use super::state::{Clock, GROUPS, Masks, MemMay, State};
 use super::times::{BURST, Times};
-use super::{ChannelCommand, ChannelController, ChannelControllerIn};
+use super::{ChannelCommand, ChannelController};
 use crate::channel::mem_scheduler::{Candidates, Request, Taken, View};
 use crate::channel::pim_queue::{Operation, PimKind, PimRequest, Told};
 
@@ -43,17 +43,7 @@ pub(super) struct Choice {
     pub taken: Taken,
     pub told: Told,
     pub owner: bool,
-}
-
-/// A request of MEM, from the ports.
-pub(super) fn mem_request(input: &ChannelControllerIn) -> Request {
-    Request {
-        write: input.mem_write_i,
-        bank: input.mem_bank_i.get() as u8,
-        row: input.mem_row_i.get() as u16,
-        column: input.mem_column_i.get() as u8,
-        tag: input.mem_tag_i,
-    }
+    pub mem_may: MemMay,
 }
 
 fn command(command: ChannelCommand, bank: u8) -> Pins {
@@ -85,6 +75,8 @@ struct Look<'a> {
     operation: Option<&'a Operation>,
     command: Option<(PimKind, &'a PimRequest)>,
     is_admitted: bool,
+    /// The operation was there in the last cycle.
+    is_known: bool,
     mem_is_empty: bool,
     owed: bool,
     rfc_is_over: [bool; 2],
@@ -94,6 +86,11 @@ impl Look<'_> {
     /// Whether a time has come.
     fn reached(&self, time: u64) -> bool {
         self.clock.reached(time)
+    }
+
+    /// Whether it has come in the next cycle.
+    fn soon(&self, time: u64) -> bool {
+        self.reached(time.saturating_sub(1))
     }
 
     /// Whether what takes so long is over before the next REF is due.
@@ -176,6 +173,9 @@ impl Look<'_> {
     /// Banks that have to be closed for MEM before the operation can be admitted.
     fn in_the_way(&self, operation: &Operation) -> u32 {
         let mem = &self.state.mem;
+        if !self.is_known {
+            return 0;
+        }
         match operation {
             Operation { gwrite: true, bank, row, .. } => {
                 if mem.holds(*bank, *row) {
@@ -212,18 +212,18 @@ impl Look<'_> {
         self.t.gemv(precharges, activations, count, results)
     }
 
-    /// Whether the operation's first command could come now, so that its estimate is counted from here.
+    /// Whether the operation's first command could come in the next cycle, from which its estimate is counted.
     fn may_begin(&self, operation: &Operation) -> bool {
         let Operation { gwrite, row, .. } = *operation;
         let pim = &self.state.pim;
         if gwrite {
-            return (pim.open == 0 || !self.clashes(operation)) && self.reached(self.state.dot_at);
+            return (pim.open == 0 || !self.clashes(operation)) && self.soon(self.state.dot_at);
         }
         if pim.differs(row) {
-            return self.pim_may_precharge();
+            return self.soon(self.state.rtp_at) && self.soon(pim.precharge_at);
         }
         if pim.holds(row) {
-            return self.reached(self.state.dot_at);
+            return self.soon(self.state.dot_at);
         }
         let closed = pim.closed_groups();
         let mut groups = (0..GROUPS).filter(|group| closed >> group & 1 == 1);
@@ -277,7 +277,7 @@ impl Look<'_> {
             lost(of, PimLost::Admission);
         }
         lost(of, PimLost::Activation);
-        let rests = self.rfc_is_over[0] && self.rfc_is_over[1] && self.reached(state.copy_at);
+        let rests = self.rfc_is_over[0] && self.rfc_is_over[1] && self.soon(state.copy_at);
         if is_settled && fits && rests && self.may_begin(operation) {
             of.admits = Some(estimate);
         }
@@ -306,7 +306,7 @@ impl Look<'_> {
             let is_ready = self.group_is_ready(group, row);
             let window = self.t.simulator || state.window_is_empty(rank, self.clock);
             let in_faw = !window || !self.reached(state.faw_at[rank]);
-            if is_ready && self.may_activate(rank, group) && window && self.fits(0) {
+            if is_ready && self.may_activate(rank, group) && window {
                 if of.pins.is_none() {
                     of.pins = Some(Pins {
                         row,
@@ -404,22 +404,8 @@ impl Look<'_> {
     fn of_pim(&self) -> OfPim {
         let mut of = OfPim::default();
         let Some(operation) = self.operation else { return of };
-        let mut goes = self.is_admitted && !self.owed;
-        if !goes {
-            self.before(operation, &mut of);
-            goes = of.admits.is_some();
-            if goes {
-                of.lost = PimLost::None;
-            }
-        }
-        match (goes, operation.gwrite) {
-            (false, _) => {}
-            (true, true) => self.gwrite(operation, &mut of),
-            (true, false) => self.gemv(operation, &mut of),
-        }
         if !self.is_admitted || self.owed {
-            // What is held back is known in the next cycle.
-            (of.holds_reads, of.holds_acts, of.holds_writes) = Default::default();
+            self.before(operation, &mut of);
             if !operation.gwrite && !self.state.pim.holds(operation.row) {
                 let is_soon = self.t.steer
                     && !self.owed
@@ -427,6 +413,10 @@ impl Look<'_> {
                     && !self.reached(self.state.rtp_at);
                 of.holds_acts = [is_soon; 2];
             }
+        } else if operation.gwrite {
+            self.gwrite(operation, &mut of);
+        } else {
+            self.gemv(operation, &mut of);
         }
         if !self.reached(self.state.dot_at) {
             of.lost = PimLost::None;
@@ -452,29 +442,34 @@ impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
             clock,
             state,
             operation: self.queue.operation(),
-            command: self.queue.command(),
+            // A GEMV is known when it has been asked for in a cycle.
+            command: self
+                .queue
+                .command()
+                .filter(|(kind, _)| *kind != PimKind::Gemv || state.is_seen),
             is_admitted: self.queue.is_admitted(),
+            is_known: state.is_known,
             mem_is_empty: self.scheduler.is_empty(),
             owed: state.owed > 0,
             rfc_is_over: state.rfc_at.map(|at| clock.reached(at)),
         };
         let refresh = look.refresh();
         let of = look.of_pim();
-        let (release, owner) = self.ownership(&look, &of);
+        let (release, owner) = self.ownership(&look);
         let told = Told { admit: of.admits.is_some(), refresh: look.owed, taken: of.takes };
         // At most one of the three: there are neither admissions nor operations under way while a REF is due.
         let pins = refresh.or(of.pins).or(release);
-        let (view, taken, of_mem, mem_lost) = self.of_mem(&look, &of, pins.is_some());
+        let (view, mem_may, taken, of_mem, mem_lost) = self.of_mem(&look, &of, pins.is_some());
         let mut pins = pins.or(of_mem).unwrap_or_default();
         pins.estimate = of.admits;
         // The burst of an RD or WR in the last cycle has the data bus in this one too.
         let mem_lost = if self.pins.moves() { MemLost::None } else { mem_lost };
         (pins.mem_lost, pins.pim_lost) = (mem_lost, of.lost);
-        Choice { pins, view, taken, told, owner }
+        Choice { pins, view, taken, told, owner, mem_may }
     }
 
     /// With a single row buffer: what PIM closes for MEM, and who has the channel in the next cycle.
-    fn ownership(&self, look: &Look<'_>, of: &OfPim) -> (Option<Pins>, bool) {
+    fn ownership(&self, look: &Look<'_>) -> (Option<Pins>, bool) {
         let state = look.state;
         if !look.t.blocked {
             return (None, false);
@@ -482,7 +477,8 @@ impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
         if !state.owner {
             return (None, look.operation.is_some() && look.mem_is_empty);
         }
-        if look.mem_is_empty || look.is_admitted || of.admits.is_some() {
+        // Nothing is admitted while MEM has a request.
+        if look.mem_is_empty || look.is_admitted {
             return (None, true);
         }
         if state.pim.open != 0 {
@@ -499,11 +495,12 @@ impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
         look: &Look<'_>,
         of: &OfPim,
         is_taken: bool,
-    ) -> (View, Taken, Option<Pins>, MemLost) {
-        if look.mem_is_empty {
-            return (View::default(), Taken::default(), None, MemLost::None);
-        }
+    ) -> (View, MemMay, Taken, Option<Pins>, MemLost) {
         let (t, state, clock) = (look.t, look.state, look.clock);
+        if look.mem_is_empty {
+            // Nothing is picked in the next cycle, for which this is kept.
+            return (View::default(), state.mem_may, Taken::default(), None, MemLost::None);
+        }
         // Banks that MEM may not use, and rows that PIM has. With a single row buffer these are all, or none.
         let of_refresh = if look.owed { t.banks(state.turn) } else { 0 };
         let operation = look.operation.filter(|_| !t.blocked);
@@ -514,22 +511,23 @@ impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
         };
         let stop = if t.blocked && state.owner { u32::MAX } else { of_refresh | of_gwrite };
         let held = look.pim_holds_rows().then_some(state.pim.row);
-        let mut acts = 0;
-        for rank in 0..2 {
-            let is_open = look.rfc_is_over[rank]
+        let windows = [0, 1].map(|rank| {
+            look.rfc_is_over[rank]
                 && clock.reached(state.faw_at[rank])
                 && state.window_has_room(rank, clock)
-                && !of.holds_acts[rank];
-            if is_open {
-                acts |= t.banks(rank);
-            }
-        }
+        });
+        let holds = of.holds_acts;
+        let acts = [0, 1].map(|rank| windows[rank] && !holds[rank]);
+        // A pick takes what is left to MEM in the last cycle.
+        let may = state.mem_may;
+        let of_acts =
+            |rank: usize| if windows[rank] && !may.holds[rank] { t.banks(rank) } else { 0 };
         let Masks { read, write, precharge, act } = look.masks();
         let view = View {
-            read_ready: read & !stop,
-            write_ready: write & !stop,
-            act_ready: act & !stop & acts,
-            precharge_ready: precharge & !stop,
+            read_ready: read & !may.stop,
+            write_ready: write & !may.stop,
+            act_ready: act & !may.stop & (of_acts(0) | of_acts(1)),
+            precharge_ready: precharge & !may.stop,
             of_pim: [reserved, held],
         };
 
@@ -545,8 +543,8 @@ impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
         if let Some(column) = column {
             let Request { write: is_write, bank, row, tag, column } = column.request;
             let (rank, group) = (t.rank(bank), usize::from(bank / 4));
-            let ready = if is_write { view.write_ready } else { view.read_ready };
-            let may = ready >> bank & 1 == 1 && reserved != Some(row);
+            let ready = if is_write { write } else { read };
+            let may = ready & !stop & 1 << bank != 0 && reserved != Some(row);
             let (bus, results) = if is_write {
                 let bus = clock.reached(state.write_at[rank]);
                 (bus, look.meets(t.cwl, t.rtrs, t.gap) || of.holds_writes[rank])
@@ -570,7 +568,8 @@ impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
         }
         if let Some((bank, row)) = opens {
             let (rank, group) = (t.rank(bank), usize::from(bank / 4));
-            let may = view.act_ready >> bank & 1 == 1
+            let may = act & !stop & 1 << bank != 0
+                && acts[rank]
                 && !view.of_pim.contains(&Some(row))
                 && clock.reached(state.act_at[rank])
                 && clock.reached(state.act_group_at[group]);
@@ -578,7 +577,7 @@ impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
                 lost = match may {
                     true if is_taken => MemLost::CommandBus,
                     true => MemLost::Row,
-                    false if acts >> bank & 1 == 0 => MemLost::Window,
+                    false if !acts[rank] => MemLost::Window,
                     false => lost,
                 };
             }
@@ -588,12 +587,12 @@ impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
             }
         }
         if let Some(bank) = closes {
-            let may = view.precharge_ready >> bank & 1 == 1;
+            let may = precharge & !stop & 1 << bank != 0;
             if may && !is_taken && pins.is_none() {
                 taken.precharge = true;
                 pins = Some(command(ChannelCommand::Pre, bank));
             }
         }
-        (view, taken, pins, lost)
+        (view, MemMay { stop, holds }, taken, pins, lost)
     }
 }

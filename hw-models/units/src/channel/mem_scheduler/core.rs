@@ -85,6 +85,9 @@ pub(in crate::channel) struct Scheduler<const READS: usize, const WRITES: usize>
     rank: u8,
     run: u8,
     candidates: Candidates,
+    /// Rows that PIM had in the last cycle, and rows that were opened and closed in it.
+    of_pim: [Option<u16>; 2],
+    change: RowChange,
 }
 
 impl<const READS: usize, const WRITES: usize> Scheduler<READS, WRITES> {
@@ -102,17 +105,32 @@ impl<const READS: usize, const WRITES: usize> Scheduler<READS, WRITES> {
             rank: 0,
             run: 0,
             candidates: Candidates::default(),
+            of_pim: [None; 2],
+            change: RowChange::default(),
         }
     }
 
     /// As new; the room of the queues stays.
     pub(in crate::channel) fn clear(&mut self) {
-        let Self { staged, reads, writes, drains, hits, capped, rank, run, candidates } = self;
+        let Self {
+            staged,
+            reads,
+            writes,
+            drains,
+            hits,
+            capped,
+            rank,
+            run,
+            candidates,
+            of_pim,
+            change,
+        } = self;
         reads.clear();
         writes.clear();
         (*staged, *drains) = (None, false);
         (*hits, *capped, *rank, *run) = ([0; 32], 0, 0, 0);
         *candidates = Candidates::default();
+        (*of_pim, *change) = ([None; 2], RowChange::default());
     }
 
     /// The request that has not entered its queue yet.
@@ -138,7 +156,7 @@ impl<const READS: usize, const WRITES: usize> Scheduler<READS, WRITES> {
             true => (&self.writes, view.write_ready),
             false => (&self.reads, view.read_ready),
         };
-        let of_pim = view.of_pim.map(|row| row.filter(|&row| queue.may_want(row)));
+        let of_pim = self.of_pim.map(|row| row.filter(|&row| queue.may_want(row)));
         let Banks { hit, other, blocked } = queue.banks(&of_pim);
         let mut picked = Candidates { blocked, ..Candidates::default() };
         let may_hit = column_ready & hit & !(self.capped & other);
@@ -182,15 +200,18 @@ impl<const READS: usize, const WRITES: usize> Scheduler<READS, WRITES> {
             self.staged = request;
             changes |= request.is_some();
         }
-        self.change_rows(change);
+        let before = std::mem::replace(&mut self.change, change);
+        changes |= before.opens.is_some() || before.closes != 0;
+        self.change_rows(before);
 
         // What was issued is not a candidate again in the next cycle, in which its entry and the row have only just changed.
         picked.column = picked.column.filter(|_| !taken.column);
         picked.act = picked.act.filter(|_| !taken.act);
         picked.precharge = picked.precharge.filter(|_| !taken.precharge);
         changes |= leaving.is_some() || change.opens.is_some() || change.closes != 0;
-        changes |= picked != self.candidates;
+        changes |= picked != self.candidates || view.of_pim != self.of_pim;
         (self.candidates, self.drains) = (picked, drains);
+        self.of_pim = view.of_pim;
         changes
     }
 
