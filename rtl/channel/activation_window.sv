@@ -27,30 +27,40 @@ module activation_window (
 
   assign faw_d = configured_q ? faw_q : faw_i;
 
-  // A place for each bank that may be activated in the window; an ACT takes the lowest that is free.
-  logic [PLACES-1:0] is_free, lowest, start;
+  // A place for each bank that may be activated in the window; an ACT takes the lowest that is free. Timers are started in the cycle
+  // behind the command, so that no command waits for them.
+  logic [PLACES-1:0] is_free, lowest_d, lowest_q, start;
+  logic              act_q, pim_activation_q;
 
-  assign lowest = is_free & (~is_free + PLACES'(1));
-  assign start  = pim_activation_i ? '1 : act_i ? lowest : '0;
+  assign lowest_d = is_free & (~is_free + PLACES'(1));
+  assign start    = pim_activation_q ? '1 : act_q ? lowest_q : '0;
 
   for (genvar place = 0; place < PLACES; place++) begin : gen_place
-    timer #(.WIDTH(8)) u_timer (
+    late_timer #(.WIDTH(8)) u_timer (
       .clk_i,
       .rst_ni,
       .start_i  (start[place]),
-      .clocks_i (faw_d),
+      .clocks_i (faw_q),
       .over_o   (is_free[place])
     );
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) configured_q <= 1'b0;
-    else         configured_q <= 1'b1;
+    if (!rst_ni) begin
+      configured_q     <= 1'b0;
+      act_q            <= 1'b0;
+      pim_activation_q <= 1'b0;
+    end else begin
+      configured_q     <= 1'b1;
+      act_q            <= act_i;
+      pim_activation_q <= pim_activation_i;
+    end
   end
 
   // Without a reset: read from the first cycle after it on.
   always_ff @(posedge clk_i) begin
-    faw_q <= faw_d;
+    faw_q    <= faw_d;
+    lowest_q <= lowest_d;
   end
 
   always_comb begin

@@ -58,6 +58,8 @@ module bank_state (
   output logic        in_the_way_o,
   /// The MEM row buffer is closed, for tRP.
   output logic        closed_o,
+  /// The PIM row buffer is closed, for tRP.
+  output logic        pim_closed_o,
   /// An ACT of the row that MEM wants may be on the pins.
   output logic        act_ready_o,
   /// An RD or PIM_GWRITE may be on the pins.
@@ -198,6 +200,7 @@ module bank_state (
   assign pim_hit_o             = pim_open_q && pim_of_pim;
   assign in_the_way_o          = mem_open_q && pim_of_mem;
   assign closed_o              = !mem_open_q && mem_closed;
+  assign pim_closed_o          = !pim_open_q && pim_closed;
   assign act_ready_o           = !mem_open_q && mem_closed && !is_reserved &&
                                  !(mem_of_pim && (pim_open_q || !pim_closed));
   assign read_ready_o          = mem_open_q && read_over;

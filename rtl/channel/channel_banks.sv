@@ -47,13 +47,13 @@ module channel_banks (
   input  logic [31:0] rank_i,
   /// Row that is asked for in MEM.
   input  logic [14:0] mem_want_i,
-  /// Row of the operation of PIM.
+  /// Row of the operation of PIM, which MEM opens in no bank.
   input  logic [14:0] pim_want_i,
   /// Banks with an open row of MEM.
   output logic [31:0] open_o,
   /// Banks whose row is that which is asked for.
   output logic [31:0] hit_o,
-  /// Banks that hold the row of PIM's operation in MEM.
+  /// Banks that hold the row of PIM's operation in MEM; known in the second cycle of the operation.
   output logic [31:0] way_o,
   /// Banks that may have an RD or GWRITE.
   output logic [31:0] read_ready_o,
@@ -65,7 +65,7 @@ module channel_banks (
   output logic [31:0] closed_o,
   /// Banks with an open row of PIM.
   output logic [31:0] pim_open_o,
-  /// Banks that may open the row of PIM's operation.
+  /// Banks that may open the row of PIM's operation; known in its second cycle.
   output logic [31:0] pim_act_ready_o,
   /// tRAS of PIM is over in all banks.
   output logic        pim_ras_o,
@@ -75,13 +75,23 @@ module channel_banks (
 
   localparam int unsigned BANKS = 32;
 
-  logic [BANKS-1:0] precharge_ready, pim_precharge_ready;
+  logic [BANKS-1:0] precharge_ready, pim_precharge_ready, pim_closed;
+
+  // Banks whose row of MEM, open or closed, is that of PIM's operation. A row that is opened is not, unless a GWRITE opens it, and then
+  // it is not asked for.
+  logic [BANKS-1:0] same_row_d, same_row_q;
 
   for (genvar bank = 0; bank < BANKS; bank++) begin : gen_bank
-    logic is_bank, is_group;
+    logic        is_bank, is_group, act;
+    logic [14:0] mem_row;
 
     assign is_bank  = bank_i == 5'(bank);
     assign is_group = bank_i[4:2] == 3'(bank / 4);
+    assign act      = act_i && is_bank;
+
+    assign same_row_d[bank]      = !act && mem_row == pim_want_i;
+    assign way_o[bank]           = open_o[bank] && same_row_q[bank];
+    assign pim_act_ready_o[bank] = pim_closed[bank] && (!same_row_q[bank] || closed_o[bank]);
 
     /* verilator lint_off PINCONNECTEMPTY */
     bank_state u_state (
@@ -94,7 +104,7 @@ module channel_banks (
       .rtp_i,
       .wr_to_pre_i,
       .copy_i,
-      .act_i                 (act_i && is_bank),
+      .act_i                 (act),
       .precharge_i           ((precharge_i && is_bank) || (precharge_all_i && rank_i[bank])),
       .read_i                (rd_i && is_bank),
       .write_i               (wr_i && is_bank),
@@ -106,22 +116,28 @@ module channel_banks (
       .pim_want_i,
       .reserved_i            (1'b0),
       .mem_open_o            (open_o[bank]),
-      .mem_row_o             (),
+      .mem_row_o             (mem_row),
       .pim_open_o            (pim_open_o[bank]),
       .pim_row_o             (),
       .mem_hit_o             (hit_o[bank]),
       .pim_hit_o             (),
-      .in_the_way_o          (way_o[bank]),
+      .in_the_way_o          (),
       .closed_o              (closed_o[bank]),
+      .pim_closed_o          (pim_closed[bank]),
       .act_ready_o           (),
       .read_ready_o          (read_ready_o[bank]),
       .write_ready_o         (write_ready_o[bank]),
       .precharge_ready_o     (precharge_ready[bank]),
-      .pim_act_ready_o       (pim_act_ready_o[bank]),
+      .pim_act_ready_o       (),
       .pim_precharge_ready_o (pim_precharge_ready[bank]),
       .quiet_o               (quiet_o[bank])
     );
     /* verilator lint_on PINCONNECTEMPTY */
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) same_row_q <= '0;
+    else         same_row_q <= same_row_d;
   end
 
   assign precharge_ready_o = precharge_ready & open_o;

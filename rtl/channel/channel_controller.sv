@@ -250,11 +250,13 @@ module channel_controller import channel_pkg::*; #(
   logic [1:0] read_bus, write_bus, turned, act_over, faw_over, rfc_over, room, window;
   logic [7:0] turned_group, act_group;
   logic       rcd_over, dot_over, copy_over, short_over, rtp_over, result_over, burst_over, steer_over, pim_closed;
-  logic       is_short, read_meets, write_meets;
+  logic       copy_soon, dot_soon, close_soon, is_short, read_meets, write_meets;
+  logic [8:0] span;
 
   channel_gates u_gates (
     .clk_i,
     .rst_ni,
+    .ras_i           (times_q.ras),
     .rcd_pim_i       (times_q.rcd_pim),
     .rp_i            (times_q.rp),
     .rtp_i           (times_q.rtp),
@@ -302,10 +304,14 @@ module channel_controller import channel_pkg::*; #(
     .rtp_o           (rtp_over),
     .result_o        (result_over),
     .burst_o         (burst_over),
+    .copy_soon_o     (copy_soon),
+    .dot_soon_o      (dot_soon),
+    .close_soon_o    (close_soon),
     .steer_o         (steer_over),
     .pim_closed_o    (pim_closed),
     .is_short_o      (is_short),
     .count_next_i    (command_count),
+    .span_o          (span),
     .read_meets_o    (read_meets),
     .write_meets_o   (write_meets)
   );
@@ -389,9 +395,13 @@ module channel_controller import channel_pkg::*; #(
     .rtp_over_i        (rtp_over),
     .result_over_i     (result_over),
     .burst_over_i      (burst_over),
+    .copy_soon_i       (copy_soon),
+    .dot_soon_i        (dot_soon),
+    .close_soon_i      (close_soon),
     .steer_over_i      (steer_over),
     .pim_closed_i      (pim_closed),
     .is_short_i        (is_short),
+    .span_i            (span),
     .ready_o           (pim_ready_o),
     .op_valid_o        (op_valid),
     .op_gwrite_o       (op_gwrite),
@@ -440,7 +450,8 @@ module channel_controller import channel_pkg::*; #(
   pins_t release_pim;
   logic  releases;
 
-  assign releases    = blocked && owner_q && !mem_empty && !op_admitted && !admits;
+  // Nothing is admitted while MEM has a request.
+  assign releases    = blocked && owner_q && !mem_empty && !op_admitted;
   assign release_pim = releases && pim_any && !owed && pim_may_close ? closes_pim : '0;
 
   always_comb begin
@@ -520,12 +531,9 @@ module channel_controller import channel_pkg::*; #(
   mem_lost_e   mem_lost_d, mem_lost_q;
   pim_lost_e   pim_lost_d, pim_lost_q;
 
-  always_comb begin
-    pins_d = of_mem;
-    if (release_pim.command != None) pins_d = release_pim;
-    if (of_pim.command != None)      pins_d = of_pim;
-    if (of_refresh.command != None)  pins_d = of_refresh;
-  end
+  // One of them at the most is not zero: MEM's waits for the others, there is none of PIM's while a REF is due, and PIM closes rows for
+  // MEM where it has no operation under way.
+  assign pins_d = of_refresh | of_pim | release_pim | of_mem;
 
   assign admit_d    = admits;
   assign estimate_d = admits ? estimate : '0;

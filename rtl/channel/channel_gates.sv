@@ -9,7 +9,9 @@ module channel_gates (
   input  logic        clk_i,
   /// Asynchronous reset, active low: nothing is waited for.
   input  logic        rst_ni,
-  /// tRCD of dot products, in tCK; as all timings, a register that does not change.
+  /// tRAS, in tCK; as all timings, a register that does not change.
+  input  logic [7:0]  ras_i,
+  /// tRCD of dot products, in tCK.
   input  logic [7:0]  rcd_pim_i,
   /// tRP, in tCK.
   input  logic [7:0]  rp_i,
@@ -103,14 +105,22 @@ module channel_gates (
   output logic        result_o,
   /// RDRESULT, for the data bus.
   output logic        burst_o,
+  /// In the next cycle copy_o is set.
+  output logic        copy_soon_o,
+  /// In the next cycle dot_o is set.
+  output logic        dot_soon_o,
+  /// In the next cycle rtp_o is set, and tRAS of PIM is over.
+  output logic        close_soon_o,
   /// An ACT would hold the next activations of PIM back.
   output logic        steer_o,
   /// tRP of the last PIM_PRECHARGE is over.
   output logic        pim_closed_o,
   /// A GEMV of count_next_i is one whose results come soon.
   output logic        is_short_o,
-  /// Dot products, less one, of the GEMV that is asked for, or comes.
+  /// Dot products, less one, of the GEMV that is asked for; one that comes was asked for in the last cycle.
   input  logic [4:0]  count_next_i,
+  /// From the first of them to the last, in tCK.
+  output logic [8:0]  span_o,
   /// An RD of this cycle would meet results on the data bus.
   output logic        read_meets_o,
   /// A WR of this cycle would meet results on the data bus.
@@ -131,7 +141,6 @@ module channel_gates (
   logic [6:0]  to_other_d, to_other_q, rd_to_wr_d, rd_to_wr_q, wr_to_other_d, wr_to_other_q;
   logic [6:0]  rd_to_short_d, rd_to_short_q, wr_to_short_d, wr_to_short_q, result_to_short_d, result_to_short_q;
   logic [6:0]  read_end, write_end;
-  logic [9:0]  steer_d, steer_q;
   logic [63:0] read_mask_d, read_mask_q, write_mask_d, write_mask_q;
 
   assign read_end          = 7'(cl_i) + BURST + 7'(rtrs_i);
@@ -142,7 +151,6 @@ module channel_gates (
   assign rd_to_short_d     = 7'(rest(11'(read_end), 11'(latency_i)));
   assign wr_to_short_d     = 7'(rest(11'(write_end), 11'(latency_i)));
   assign result_to_short_d = 7'(rest(11'(cl_i) + 11'(BURST), 11'(latency_i)));
-  assign steer_d           = 10'(rtp_i) + 10'(rp_i) + 10'd1;
 
   always_comb begin
     for (int unsigned n = 0; n < 64; n++) begin
@@ -158,19 +166,49 @@ module channel_gates (
     rd_to_short_q     <= rd_to_short_d;
     wr_to_short_q     <= wr_to_short_d;
     result_to_short_q <= result_to_short_d;
-    steer_q           <= steer_d;
     read_mask_q       <= read_mask_d;
     write_mask_q      <= write_mask_d;
+  end
+
+  // Times less one, for what is said a cycle ahead.
+  logic [7:0]  copy_less_d, copy_less_q, rtp_less_d, rtp_less_q, ras_less_d, ras_less_q;
+  logic [3:0]  dot_less_d, dot_less_q;
+  // From the last dot product to the first ACT that would hold PIM back; less than nothing where tFAW is long.
+  logic [10:0] steer_less_d, steer_less_q;
+
+  assign copy_less_d  = copy_i - 8'(copy_i != '0);
+  assign rtp_less_d   = rtp_i - 8'(rtp_i != '0);
+  assign ras_less_d   = ras_i - 8'(ras_i != '0);
+  assign dot_less_d   = dot_i - 4'(dot_i != '0);
+  assign steer_less_d = 11'(rtp_i) + 11'(rp_i) + 11'd1 - 11'(faw_i);
+
+  always_ff @(posedge clk_i) begin
+    copy_less_q  <= copy_less_d;
+    rtp_less_q   <= rtp_less_d;
+    ras_less_q   <= ras_less_d;
+    dot_less_q   <= dot_less_d;
+    steer_less_q <= steer_less_d;
   end
 
   // The command of the last cycle: timers are started by it, so that no command waits for them.
   logic       act_q, rd_q, wr_q, ref_q, pim_act_q, pim_precharge_q, gwrite_q, dots_d, dots_q, read_result_q, rank_q;
   logic [2:0] group_q;
-  logic [8:0] next_last_dot, last_dot_d, last_dot_q;
+  logic [8:0] span_q;
 
-  // A GEMV is the one that was asked for.
-  assign next_last_dot = 9'(count_next_i) * 9'(dot_i);
-  assign last_dot_d    = gemv_i ? next_last_dot : '0;
+  // span_q is of the command that was asked for in the last cycle, and so of one that comes: a GEMV was asked for then, and what comes without
+  // that follows none. In the cycle behind it these are still its own.
+  logic [9:0]  dot_span_d, dot_span_q, dot_soon_d, dot_soon_q, rtp_span_d, rtp_span_q, rtp_soon_d, rtp_soon_q;
+  logic [9:0]  result_span_d, result_span_q, steer_span_d, steer_span_q;
+  logic [10:0] steer_sum;
+
+  assign span_o        = 9'(count_next_i) * 9'(dot_i);
+  assign dot_span_d    = 10'(span_q) + 10'(dot_i);
+  assign dot_soon_d    = 10'(span_q) + 10'(dot_less_q);
+  assign rtp_span_d    = 10'(span_q) + 10'(rtp_i);
+  assign rtp_soon_d    = 10'(span_q) + 10'(rtp_less_q);
+  assign result_span_d = 10'(span_q) + 10'(latency_i);
+  assign steer_sum     = 11'(span_q) + steer_less_q;
+  assign steer_span_d  = steer_sum[10] ? '0 : steer_sum[9:0];
   assign dots_d        = dot_product_i || gemv_i;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -191,9 +229,15 @@ module channel_gates (
 
   // Without a reset: of the command.
   always_ff @(posedge clk_i) begin
-    rank_q     <= rank_i;
-    group_q    <= group_i;
-    last_dot_q <= last_dot_d;
+    rank_q        <= rank_i;
+    group_q       <= group_i;
+    span_q        <= span_o;
+    dot_span_q    <= dot_span_d;
+    dot_soon_q    <= dot_soon_d;
+    rtp_span_q    <= rtp_span_d;
+    rtp_soon_q    <= rtp_soon_d;
+    result_span_q <= result_span_d;
+    steer_span_q  <= steer_span_d;
   end
 
   for (genvar rank = 0; rank < 2; rank++) begin : gen_rank
@@ -255,11 +299,9 @@ module channel_gates (
   end
 
   // Dot products.
-  logic [9:0] steer_clocks;
   logic [6:0] short_clocks, burst_clocks;
 
-  assign is_short_o    = 10'(next_last_dot) + 10'(latency_i) < 10'(read_end);
-  assign steer_clocks  = 10'(rest(11'(last_dot_q) + 11'(steer_q), 11'(faw_i)));
+  assign is_short_o    = 10'(span_o) + 10'(latency_i) < 10'(read_end);
   assign short_clocks  = rd_q ? rd_to_short_q : wr_q ? wr_to_short_q : result_to_short_q;
   assign burst_clocks  = rd_q ? to_other_q : wr_q ? wr_to_other_q : BURST;
 
@@ -267,7 +309,7 @@ module channel_gates (
     .clk_i, .rst_ni, .start_i(pim_act_q), .clocks_i(rcd_pim_i), .over_o(rcd_o)
   );
   late_timer #(.WIDTH(10)) u_dot (
-    .clk_i, .rst_ni, .start_i(dots_q), .clocks_i(10'(last_dot_q) + 10'(dot_i)), .over_o(dot_o)
+    .clk_i, .rst_ni, .start_i(dots_q), .clocks_i(dot_span_q), .over_o(dot_o)
   );
   late_timer #(.WIDTH(8)) u_copy (
     .clk_i, .rst_ni, .start_i(gwrite_q), .clocks_i(copy_i), .over_o(copy_o)
@@ -276,19 +318,37 @@ module channel_gates (
     .clk_i, .rst_ni, .start_i(rd_q || wr_q || read_result_q), .clocks_i(short_clocks), .over_o(short_o)
   );
   late_timer #(.WIDTH(10)) u_rtp (
-    .clk_i, .rst_ni, .start_i(dots_q), .clocks_i(10'(last_dot_q) + 10'(rtp_i)), .over_o(rtp_o)
+    .clk_i, .rst_ni, .start_i(dots_q), .clocks_i(rtp_span_q), .over_o(rtp_o)
   );
   late_timer #(.WIDTH(10)) u_result (
-    .clk_i, .rst_ni, .start_i(dots_q), .clocks_i(10'(last_dot_q) + 10'(latency_i)), .over_o(result_o)
+    .clk_i, .rst_ni, .start_i(dots_q), .clocks_i(result_span_q), .over_o(result_o)
   );
   late_timer #(.WIDTH(7), .KEEP(1)) u_burst (
     .clk_i, .rst_ni, .start_i(rd_q || wr_q || read_result_q), .clocks_i(burst_clocks), .over_o(burst_o)
   );
   late_timer #(.WIDTH(10)) u_steer (
-    .clk_i, .rst_ni, .start_i(dots_q), .clocks_i(steer_clocks), .over_o(steer_o)
+    .clk_i, .rst_ni, .start_i(dots_q), .clocks_i(steer_span_q), .over_o(steer_o)
   );
   late_timer #(.WIDTH(8)) u_pim_closed (
     .clk_i, .rst_ni, .start_i(pim_precharge_q), .clocks_i(rp_i), .over_o(pim_closed_o)
+  );
+
+  // A cycle ahead.
+  logic rtp_soon, ras_soon;
+
+  assign close_soon_o = rtp_soon && ras_soon;
+
+  late_timer #(.WIDTH(8)) u_copy_soon (
+    .clk_i, .rst_ni, .start_i(gwrite_q), .clocks_i(copy_less_q), .over_o(copy_soon_o)
+  );
+  late_timer #(.WIDTH(10)) u_dot_soon (
+    .clk_i, .rst_ni, .start_i(dots_q), .clocks_i(dot_soon_q), .over_o(dot_soon_o)
+  );
+  late_timer #(.WIDTH(10)) u_rtp_soon (
+    .clk_i, .rst_ni, .start_i(dots_q), .clocks_i(rtp_soon_q), .over_o(rtp_soon)
+  );
+  late_timer #(.WIDTH(8)) u_ras_soon (
+    .clk_i, .rst_ni, .start_i(pim_act_q), .clocks_i(ras_less_q), .over_o(ras_soon)
   );
 
   // Bursts of results that are to come: bit n begins n cycles from now. The last dot product of a long GEMV is waited for until it
@@ -297,10 +357,10 @@ module channel_gates (
   logic [8:0]  left_d, left_q, ahead;
   logic        waits_d, waits_q, enters;
 
-  assign waits_d = gemv_i ? last_dot_d > LOOK : waits_q && !enters;
-  assign left_d  = gemv_i ? next_last_dot - 9'd1 : left_q - 9'd1;
-  assign enters  = (gemv_i && last_dot_d <= LOOK) || (waits_q && left_q == LOOK);
-  assign ahead   = gemv_i ? next_last_dot : LOOK;
+  assign waits_d = gemv_i ? span_q > LOOK : waits_q && !enters;
+  assign left_d  = gemv_i ? span_q - 9'd1 : left_q - 9'd1;
+  assign enters  = (gemv_i && span_q <= LOOK) || (waits_q && left_q == LOOK);
+  assign ahead   = gemv_i ? span_q : LOOK;
 
   always_comb begin
     results_d = results_q >> 1;

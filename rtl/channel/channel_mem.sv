@@ -114,29 +114,27 @@ module channel_mem import channel_pkg::*; #(
   logic [3:0]  column_column;
   logic [7:0]  column_tag;
   logic        column_taken, act_taken, precharge_taken, reserved, held;
-  logic [31:0] stop, acts, read_view, write_view, act_view, precharge_view;
+  logic [31:0] stop_d, stop_q, acts_of_banks;
+  logic [1:0]  windows, acts, acts_to_pick, holds_q;
 
   // Banks that MEM may not use, and rows that PIM has. With a single row buffer these are all, or none.
+  logic gwrites;
+
   always_comb begin
-    stop = owed_i ? of_turn_i : '0;
-    if (op_valid_i && op_gwrite_i && !blocked_i) stop[op_bank_i] = 1'b1;
-    if (owner_i)                                   stop = '1;
+    stop_d = owed_i ? of_turn_i : '0;
+    if (gwrites) stop_d[op_bank_i] = 1'b1;
+    if (owner_i) stop_d = '1;
   end
 
+  assign gwrites  = op_valid_i && op_gwrite_i && !blocked_i;
   assign reserved = op_valid_i && !op_gwrite_i && !blocked_i;
   assign held     = !pim_rests_i;
 
-  always_comb begin
-    acts = '0;
-    for (int unsigned rank = 0; rank < 2; rank++) begin
-      if (rfc_over_i[rank] && faw_over_i[rank] && room_i[rank] && !holds_acts_i[rank]) acts |= banks_i[rank];
-    end
-  end
-
-  assign read_view      = read_ready_i & ~stop;
-  assign write_view     = write_ready_i & ~stop;
-  assign act_view       = closed_i & ~stop & acts;
-  assign precharge_view = precharge_ready_i & ~stop;
+  // Pseudo-ranks that may have an ACT. A pick takes what is left to MEM in the last cycle.
+  assign windows       = rfc_over_i & faw_over_i & room_i;
+  assign acts          = windows & ~holds_acts_i;
+  assign acts_to_pick  = windows & ~holds_q;
+  assign acts_of_banks = (acts_to_pick[0] ? banks_i[0] : '0) | (acts_to_pick[1] ? banks_i[1] : '0);
 
   mem_scheduler #(.READS(READS), .WRITES(WRITES)) u_scheduler (
     .clk_i,
@@ -152,10 +150,10 @@ module channel_mem import channel_pkg::*; #(
     .opens_bank_i      (opens_bank_i),
     .opens_row_i       (opens_row_i),
     .closes_i          (closes_i),
-    .read_ready_i      (read_view),
-    .write_ready_i     (write_view),
-    .act_ready_i       (act_view),
-    .precharge_ready_i (precharge_view),
+    .read_ready_i      (read_ready_i & ~stop_q),
+    .write_ready_i     (write_ready_i & ~stop_q),
+    .act_ready_i       (closed_i & ~stop_q & acts_of_banks),
+    .precharge_ready_i (precharge_ready_i & ~stop_q),
     .reserved_i        (reserved),
     .reserved_row_i    (op_row_i),
     .held_i            (held),
@@ -183,19 +181,24 @@ module channel_mem import channel_pkg::*; #(
   );
 
   // The candidates once more, in the cycle in which they would be issued.
-  logic column_rank, opens_rank, column_may, column_on_bus, column_meets, column_ok, opens_may, closes_may;
+  logic column_rank, opens_rank, column_stops, opens_stops, closes_stops;
+  logic column_may, column_on_bus, column_meets, column_ok, opens_may, closes_may;
 
   assign column_rank = !single_i && column_bank[4];
   assign opens_rank  = !single_i && opens_bank[4];
-  assign column_may    = column_valid && (column_write ? write_view[column_bank] : read_view[column_bank]) &&
-                         !(reserved && column_row == op_row_i);
+  assign column_stops  = owner_i || (owed_i && of_turn_i[column_bank]) || (gwrites && column_bank == op_bank_i);
+  assign opens_stops   = owner_i || (owed_i && of_turn_i[opens_bank]) || (gwrites && opens_bank == op_bank_i);
+  assign closes_stops  = owner_i || (owed_i && of_turn_i[closes_bank]) || (gwrites && closes_bank == op_bank_i);
+  assign column_may    = column_valid && (column_write ? write_ready_i[column_bank] : read_ready_i[column_bank]) &&
+                         !column_stops && !(reserved && column_row == op_row_i);
   assign column_on_bus = column_write ? write_bus_i[column_rank] :
                          read_bus_i[column_rank] && turned_i[column_rank] && turned_group_i[column_bank[4:2]];
   assign column_meets = column_write ? write_meets_i || holds_writes_i[column_rank] : read_meets_i || holds_reads_i;
   assign column_ok    = column_may && column_on_bus && !column_meets;
-  assign opens_may     = opens_valid && act_view[opens_bank] && !(reserved && opens_row == op_row_i) &&
-                         !(held && opens_row == pim_row_i) && act_over_i[opens_rank] && act_group_i[opens_bank[4:2]];
-  assign closes_may    = closes_valid && precharge_view[closes_bank];
+  assign opens_may     = opens_valid && closed_i[opens_bank] && !opens_stops && acts[opens_rank] &&
+                         !(reserved && opens_row == op_row_i) && !(held && opens_row == pim_row_i) &&
+                         act_over_i[opens_rank] && act_group_i[opens_bank[4:2]];
+  assign closes_may    = closes_valid && precharge_ready_i[closes_bank] && !closes_stops;
 
   assign column_taken    = column_ok && !slot_taken_i;
   assign act_taken       = opens_may && !slot_taken_i && !column_taken;
@@ -223,8 +226,15 @@ module channel_mem import channel_pkg::*; #(
   logic moves_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) moves_q <= 1'b0;
-    else         moves_q <= column_taken;
+    if (!rst_ni) begin
+      moves_q <= 1'b0;
+      holds_q <= '0;
+      stop_q  <= '0;
+    end else begin
+      moves_q <= column_taken;
+      holds_q <= holds_acts_i;
+      stop_q  <= stop_d;
+    end
   end
 
   // Why no burst is moved.
@@ -236,8 +246,8 @@ module channel_mem import channel_pkg::*; #(
       else if (column_meets)   mem_lost_o = MemResults;
       else                     mem_lost_o = slot_taken_i ? MemCommandBus : MemNone;
     end else if (opens_valid) begin
-      if (opens_may)               mem_lost_o = slot_taken_i ? MemCommandBus : MemRow;
-      else if (!acts[opens_bank])  mem_lost_o = MemWindow;
+      if (opens_may)                mem_lost_o = slot_taken_i ? MemCommandBus : MemRow;
+      else if (!acts[opens_rank]) mem_lost_o = MemWindow;
     end
     if (mem_empty_o || moves_q) mem_lost_o = MemNone;
   end

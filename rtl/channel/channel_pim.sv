@@ -115,12 +115,20 @@ module channel_pim import channel_pkg::*; (
   input  logic        result_over_i,
   /// RDRESULT may come, for the data bus.
   input  logic        burst_over_i,
+  /// In the next cycle the GWRITE is over.
+  input  logic        copy_soon_i,
+  /// In the next cycle the dot products before are over.
+  input  logic        dot_soon_i,
+  /// In the next cycle rows of PIM may be closed, for tRTP and tRAS.
+  input  logic        close_soon_i,
   /// An ACT would hold the next activations back.
   input  logic        steer_over_i,
   /// tRP of the last PIM_PRECHARGE is over.
   input  logic        pim_closed_i,
   /// A GEMV of command_count_o is a short one.
   input  logic        is_short_i,
+  /// From its first dot product to its last, in tCK.
+  input  logic [8:0]  span_i,
   /// A request is accepted.
   output logic        ready_o,
   /// There is an operation.
@@ -133,7 +141,7 @@ module channel_pim import channel_pkg::*; (
   output logic [14:0] op_row_o,
   /// It is admitted.
   output logic        op_admitted_o,
-  /// Dot products, less one, of its next command.
+  /// Dot products, less one, of its next command; zero if it is no GEMV.
   output logic [4:0]  command_count_o,
   /// It is admitted in this cycle.
   output logic        admits_o,
@@ -169,8 +177,8 @@ module channel_pim import channel_pkg::*; (
   localparam logic [2:0] DotProduct = 3'd3;
   localparam logic [2:0] ReadResult = 3'd4;
 
-  logic       takes, command_valid, command_first, command_last;
-  logic [4:0] op_count, command_word;
+  logic       takes, command_asked, command_first, command_last;
+  logic [4:0] op_count, command_word, command_count;
   logic [2:0] op_results, command_kind;
 
   pim_queue u_queue (
@@ -196,10 +204,10 @@ module channel_pim import channel_pkg::*; (
     .op_count_o      (op_count),
     .op_results_o    (op_results),
     .admitted_o      (op_admitted_o),
-    .command_valid_o (command_valid),
+    .command_valid_o (command_asked),
     .command_kind_o  (command_kind),
     .command_word_o  (command_word),
-    .command_count_o (command_count_o),
+    .command_count_o (command_count),
     .command_first_o (command_first),
     .command_last_o  (command_last),
     .empty_o         (empty_o),
@@ -259,44 +267,42 @@ module channel_pim import channel_pkg::*; (
     .admit_o       (estimate_fits)
   );
 
-  // Before the admission: what is in the way, and whether the first command could come now.
-  logic        may_own, clashes, clears_pim, begins, rests;
-  logic [31:0] in_the_way, way_ready;
+  // Before the admission: what is in the way, and whether the first command could come in the next cycle.
+  logic        may_own, clashes, clears_pim, begins, rests, known_q;
+  logic [31:0] in_the_way, way_ready, op_mask_d, op_mask_q;
 
   assign may_own    = !blocked_i || (owner_i && mem_empty_i);
   assign clashes    = blocked_i || same_row;
   assign clears_pim = op_gwrite_o && pim_any_o && clashes;
-  assign rests      = &rfc_over_i && copy_over_i;
+  assign rests      = &rfc_over_i && copy_soon_i;
 
+  // Banks and rows are held against the operation's from its second cycle on.
   always_comb begin
-    in_the_way = blocked_i ? open_i : way_i;
-    if (op_gwrite_o) begin
-      in_the_way          = '0;
-      in_the_way[op_bank_o] = open_i[op_bank_o] && !way_i[op_bank_o];
-    end
+    op_mask_d            = '0;
+    op_mask_d[op_bank_o] = 1'b1;
+    in_the_way           = blocked_i ? open_i : way_i;
+    if (op_gwrite_o) in_the_way = op_mask_q & open_i & ~way_i;
+    if (!known_q)    in_the_way = '0;
   end
 
   assign way_ready = in_the_way & precharge_ready_i;
 
   always_comb begin
-    if (op_gwrite_o)        begins = dot_over_i;
-    else if (pim_differs) begins = pim_may_close_o;
-    else if (pim_holds)   begins = dot_over_i;
+    if (op_gwrite_o)      begins = dot_soon_i;
+    else if (pim_differs) begins = close_soon_i;
+    else if (pim_holds)   begins = dot_soon_i;
     else                  begins = &(group_any | group_ready) && (!blocked_i || &closed_i);
   end
 
-  assign admits_o = op_valid_o && !(op_admitted_o && !owed_i) && !owed_i && may_own && in_the_way == '0 && !clears_pim &&
-                  settled && fits && rests && begins;
+  assign admits_o = op_valid_o && !op_admitted_o && !owed_i && may_own && in_the_way == '0 && !clears_pim && settled && fits &&
+                    rests && begins;
 
   // Which groups are opened next, and whether now.
-  logic             goes, may_act_fit, cmd_fits, copy_fits, gwrite_row, gwrite_act, gwrite_copy;
+  logic             goes, gwrite_row, gwrite_act, gwrite_copy;
   logic [1:0]       rank_waits, rank_ready, rank_acts, in_window;
   logic [1:0][2:0]  next_group;
-  logic [8:0]       command_takes;
 
-  assign goes        = op_valid_o && ((op_admitted_o && !owed_i) || admits_o);
-  assign may_act_fit = slack_i != '0;
-  assign copy_fits   = slack_i > 20'(copy_q_i);
+  assign goes = op_valid_o && op_admitted_o && !owed_i;
 
   for (genvar rank = 0; rank < 2; rank++) begin : gen_rank
     logic [7:0] closed_groups;
@@ -314,27 +320,34 @@ module channel_pim import channel_pkg::*; (
     assign may_activate     = rfc_over_i[rank] && faw_over_i[rank] && act_over_i[rank] && act_group_i[next_group[rank]];
     assign rank_waits[rank] = |closed_groups;
     assign rank_ready[rank] = rank_waits[rank] && group_ready[next_group[rank]];
-    assign rank_acts[rank]  = rank_ready[rank] && may_activate && (simulator_i || window_i[rank]) && may_act_fit;
+    assign rank_acts[rank]  = rank_ready[rank] && may_activate && (simulator_i || window_i[rank]);
     assign in_window[rank]  = rank_ready[rank] && (!(simulator_i || window_i[rank]) || !faw_over_i[rank]);
   end
 
+  // What is over before the REF: the slack is one less in the next cycle, in which nothing goes if the REF is due. A GEMV is known
+  // when it has been asked for in a cycle.
+  logic       seen_d, seen_q, short_d, short_q, gemv_fits_d, gemv_fits_q, dot_fits_d, dot_fits_q, copy_fits_d, copy_fits_q;
+  logic [9:0] gemv_takes;
+
+  assign gemv_takes  = 10'(span_i) + 10'(dot_q_i);
+  assign seen_d      = command_asked && !takes;
+  assign short_d     = is_short_i;
+  assign gemv_fits_d = slack_i > 20'(gemv_takes) + 20'd1;
+  assign dot_fits_d  = slack_i > 20'(dot_q_i) + 20'd1;
+  assign copy_fits_d = slack_i > 20'(copy_q_i) + 20'd1;
+
   // The command of a GEMV whose row is open.
-  logic is_read, is_short_gemv, command_ready, command_bus, command_goes;
+  logic is_gemv, is_read, is_short_gemv, command_valid, command_ready, command_bus, command_fits, command_goes;
 
-  always_comb begin
-    unique case (command_kind)
-      Gemv:       command_takes = 9'(command_count_o) * 9'(dot_q_i) + 9'(dot_q_i);
-      DotProduct: command_takes = 9'(dot_q_i);
-      default:    command_takes = '0;
-    endcase
-  end
-
+  assign is_gemv         = command_kind == Gemv;
+  assign command_count_o = is_gemv ? command_count : '0;
   assign is_read       = command_kind == ReadResult;
-  assign is_short_gemv = command_kind == Gemv && is_short_i;
+  assign is_short_gemv = is_gemv && short_q;
+  assign command_valid = command_asked && (!is_gemv || seen_q);
   assign command_ready = is_read ? result_over_i : rcd_over_i && dot_over_i && copy_over_i;
   assign command_bus   = is_read ? burst_over_i : !is_short_gemv || short_over_i;
-  assign cmd_fits      = slack_i > 20'(command_takes);
-  assign command_goes  = command_valid && command_ready && command_bus && cmd_fits;
+  assign command_fits  = is_read || (is_gemv ? gemv_fits_q : dot_fits_q);
+  assign command_goes  = command_valid && command_ready && command_bus && command_fits;
 
   // A GWRITE.
   logic       op_rank;
@@ -342,17 +355,13 @@ module channel_pim import channel_pkg::*; (
 
   assign op_rank    = !single_i && op_bank_o[4];
   assign op_group   = op_bank_o[4:2];
-  assign gwrite_row = open_i[op_bank_o];
-  assign gwrite_act  = closed_i[op_bank_o] && !(clashes && !pim_rests_o) && rfc_over_i[op_rank] && faw_over_i[op_rank] &&
-                       act_over_i[op_rank] && act_group_i[op_group] && room_i[op_rank] && copy_fits;
-  assign gwrite_copy = read_ready_i[op_bank_o] && turned_i[op_rank] && turned_group_i[op_group] && dot_over_i && copy_over_i &&
-                       copy_fits;
+  assign gwrite_row = |(open_i & op_mask_q);
+  assign gwrite_act  = |(closed_i & op_mask_q) && !(clashes && !pim_rests_o) && rfc_over_i[op_rank] && faw_over_i[op_rank] &&
+                       act_over_i[op_rank] && act_group_i[op_group] && room_i[op_rank] && copy_fits_q;
+  assign gwrite_copy = |(read_ready_i & op_mask_q) && turned_i[op_rank] && turned_group_i[op_group] && dot_over_i && copy_over_i &&
+                       copy_fits_q;
 
   // What PIM puts on the pins, closes, and holds back.
-  logic dots_run;
-
-  assign dots_run = op_admitted_o && !owed_i;
-
   always_comb begin
     closes_pim_o         = '0;
     closes_pim_o.command = PimPrecharge;
@@ -397,8 +406,8 @@ module channel_pim import channel_pkg::*; (
         takes          = 1'b1;
         of_pim_o.of_pim  = 1'b1;
         of_pim_o.column  = is_read ? '0 : command_word;
-        of_pim_o.command = is_read ? PimReadResult : command_kind == Gemv ? PimGemv : PimDotProduct;
-        of_pim_o.count   = command_kind == Gemv ? command_count_o : '0;
+        of_pim_o.command = is_read ? PimReadResult : is_gemv ? PimGemv : PimDotProduct;
+        of_pim_o.count   = command_count_o;
         of_pim_o.first   = command_kind == DotProduct && command_first;
         of_pim_o.last    = command_kind == DotProduct && command_last;
       end
@@ -410,12 +419,7 @@ module channel_pim import channel_pkg::*; (
         of_pim_o.bank    = lowest(way_ready);
       end
     end
-    // What is held back is known in the cycle behind an admission.
-    if (!dots_run) begin
-      holds_reads_o  = 1'b0;
-      holds_writes_o = '0;
-      holds_acts_o   = {2{op_valid_o && !op_gwrite_o && !pim_holds && steer_i && !owed_i && steer_over_i && !rtp_over_i}};
-    end
+    if (!goes) holds_acts_o = {2{op_valid_o && !op_gwrite_o && !pim_holds && steer_i && !owed_i && steer_over_i && !rtp_over_i}};
   end
 
   // Why there are no dot products.
@@ -430,7 +434,7 @@ module channel_pim import channel_pkg::*; (
       else if (command_goes)        pim_lost_o = PimNone;
       else if (!rcd_over_i)           pim_lost_o = PimActivates;
       else if (!command_valid)      pim_lost_o = PimFeed;
-      else if (command_ready)       pim_lost_o = cmd_fits ? PimBus : PimAdmission;
+      else if (command_ready)       pim_lost_o = command_fits ? PimBus : PimAdmission;
     end else begin
       if (owed_i || !(&rfc_over_i))          pim_lost_o = PimRefresh;
       else if (op_gwrite_o || !copy_over_i)  pim_lost_o = PimFills;
@@ -442,13 +446,28 @@ module channel_pim import channel_pkg::*; (
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      pim_row_q <= '0;
-      stable_q  <= '0;
+      pim_row_q   <= '0;
+      stable_q    <= '0;
+      known_q     <= 1'b0;
+      seen_q      <= 1'b0;
+      short_q     <= 1'b0;
+      gemv_fits_q <= 1'b0;
+      dot_fits_q  <= 1'b0;
+      copy_fits_q <= 1'b0;
     end else begin
-      pim_row_q <= pim_row_d;
-      stable_q  <= stable_d;
+      pim_row_q   <= pim_row_d;
+      stable_q    <= stable_d;
+      known_q     <= op_valid_o;
+      seen_q      <= seen_d;
+      short_q     <= short_d;
+      gemv_fits_q <= gemv_fits_d;
+      dot_fits_q  <= dot_fits_d;
+      copy_fits_q <= copy_fits_d;
     end
   end
+
+  // Without a reset: known_q says whether there is an operation.
+  always_ff @(posedge clk_i) op_mask_q <= op_mask_d;
 
   assign pim_row_o = pim_row_q;
 

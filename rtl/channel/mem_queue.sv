@@ -2,7 +2,7 @@
 // Reads or writes of a channel that wait, in the order of their ages, and which of them could be next. Part of mem_scheduler.
 //
 // The oldest entry is at place 0: where one leaves, the younger ones move up. Picks are those of this cycle; an entry that
-// leaves in it is among them.
+// leaves in it is among them. Whether PIM has an entry's row is as it was in the last cycle.
 
 module mem_queue #(
   /// Entries, a power of two, 2 or more.
@@ -87,28 +87,46 @@ module mem_queue #(
   } entry_t;
 
   entry_t              entries_d [DEPTH], entries_q [DEPTH];
-  logic [DEPTH-1:0]    hit_d, hit_q;
+  logic [DEPTH-1:0]    hit_d, hit_q, of_pim_d, of_pim_q;
   logic [PLACE_BITS:0] count_d, count_q;
 
   // Which places have an entry: the lowest count_q of them. And which are of PIM's rows.
-  logic [DEPTH-1:0] valid_d, valid_q, of_pim, same;
+  logic [DEPTH-1:0] valid_d, valid_q, same;
 
   for (genvar place = 0; place < DEPTH; place++) begin : gen_place
-    assign of_pim[place] = (reserved_i && entries_q[place].row == reserved_row_i) ||
-                           (held_i && entries_q[place].row == held_row_i);
-    assign same[place]   = valid_q[place] && entries_q[place].bank == bank_i && entries_q[place].row == row_i &&
-                           entries_q[place].column == column_i;
+    assign same[place] = valid_q[place] && entries_q[place].bank == bank_i && entries_q[place].row == row_i &&
+                         entries_q[place].column == column_i;
   end
 
   assign has_o     = |same;
-  assign blocked_o = |(valid_q & of_pim);
+  assign blocked_o = |(valid_q & of_pim_q);
+
+  // Of each entry, and behind them of the one that comes: whether PIM has its row, and whether that is open now.
+  logic [DEPTH:0] of_pim, hit;
+
+  for (genvar place = 0; place <= DEPTH; place++) begin : gen_row
+    logic        was_hit, opened, closed;
+    logic [4:0]  bank;
+    logic [14:0] row;
+
+    if (place == DEPTH) begin : gen_comes
+      assign {was_hit, bank, row} = {hit_i, bank_i, row_i};
+    end else begin : gen_waits
+      assign {was_hit, bank, row} = {hit_q[place], entries_q[place].bank, entries_q[place].row};
+    end
+
+    assign opened        = opens_i && bank == opens_bank_i;
+    assign closed        = closes_i[bank];
+    assign hit[place]    = opened ? row == opens_row_i : was_hit && !closed;
+    assign of_pim[place] = (reserved_i && row == reserved_row_i) || (held_i && row == held_row_i);
+  end
 
   // Banks with an entry whose row is open, and with one whose row is not.
   logic [DEPTH-1:0] hits, others;
   logic [31:0]      hit_banks, other_banks, may_hit, may_act, may_close, preferred;
 
-  assign hits   = valid_q & ~of_pim & hit_q;
-  assign others = valid_q & ~of_pim & ~hit_q;
+  assign hits   = valid_q & ~of_pim_q & hit_q;
+  assign others = valid_q & ~of_pim_q & ~hit_q;
 
   always_comb begin
     hit_banks   = '0;
@@ -170,7 +188,7 @@ module mem_queue #(
   assign count_d = count_q - (PLACE_BITS + 1)'(remove_i) + (PLACE_BITS + 1)'(push_i);
 
   for (genvar place = 0; place < DEPTH; place++) begin : gen_next
-    logic comes, opened, closed, hit;
+    logic comes;
 
     if (place == 0) begin : gen_first
       assign comes = push_i && !kept[place];
@@ -180,19 +198,17 @@ module mem_queue #(
 
     if (place == DEPTH - 1) begin : gen_last
       assign entries_d[place] = comes ? {bank_i, row_i, column_i, tag_i} : entries_q[place];
-      assign hit              = comes ? hit_i : hit_q[place];
+      assign hit_d[place]     = comes ? hit[DEPTH] : hit[place];
+      assign of_pim_d[place]  = comes ? of_pim[DEPTH] : of_pim[place];
     end else begin : gen_inner
       logic moves;
 
       assign moves            = remove_i && PLACE_BITS'(place) >= place_i;
       assign entries_d[place] = comes ? {bank_i, row_i, column_i, tag_i} :
                                 moves ? entries_q[place+1] : entries_q[place];
-      assign hit              = comes ? hit_i : moves ? hit_q[place+1] : hit_q[place];
+      assign hit_d[place]     = comes ? hit[DEPTH] : moves ? hit[place+1] : hit[place];
+      assign of_pim_d[place]  = comes ? of_pim[DEPTH] : moves ? of_pim[place+1] : of_pim[place];
     end
-
-    assign opened       = opens_i && entries_d[place].bank == opens_bank_i;
-    assign closed       = closes_i[entries_d[place].bank];
-    assign hit_d[place] = opened ? entries_d[place].row == opens_row_i : hit && !closed;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -208,7 +224,8 @@ module mem_queue #(
   // Without a reset: valid_q says which places have an entry.
   always_ff @(posedge clk_i) begin
     for (int unsigned place = 0; place < DEPTH; place++) entries_q[place] <= entries_d[place];
-    hit_q <= hit_d;
+    hit_q    <= hit_d;
+    of_pim_q <= of_pim_d;
   end
 
   assign count_o = count_q;

@@ -140,6 +140,12 @@ module mem_scheduler #(
   logic [4:0]  close_d, close_q;
   logic        drains_d, drains_q;
 
+  // Rows that were opened and closed in the last cycle.
+  logic        opens_q;
+  logic [4:0]  opens_bank_q;
+  logic [14:0] opens_row_q;
+  logic [31:0] closes_q;
+
   assign leaves = column_q.valid && column_taken_i;
 
   mem_queue #(.DEPTH(READS)) u_reads (
@@ -154,10 +160,10 @@ module mem_scheduler #(
     .has_o             (read_has),
     .remove_i          (leaves && !column_q.write),
     .place_i           (READ_BITS'(column_q.place)),
-    .opens_i,
-    .opens_bank_i,
-    .opens_row_i,
-    .closes_i,
+    .opens_i           (opens_q),
+    .opens_bank_i      (opens_bank_q),
+    .opens_row_i       (opens_row_q),
+    .closes_i          (closes_q),
     .column_ready_i    (read_ready_i),
     .act_ready_i,
     .precharge_ready_i,
@@ -191,10 +197,10 @@ module mem_scheduler #(
     .has_o             (write_has),
     .remove_i          (leaves && column_q.write),
     .place_i           (WRITE_BITS'(column_q.place)),
-    .opens_i,
-    .opens_bank_i,
-    .opens_row_i,
-    .closes_i,
+    .opens_i           (opens_q),
+    .opens_bank_i      (opens_bank_q),
+    .opens_row_i       (opens_row_q),
+    .closes_i          (closes_q),
     .column_ready_i    (write_ready_i),
     .act_ready_i,
     .precharge_ready_i,
@@ -242,7 +248,7 @@ module mem_scheduler #(
     logic hit, opened;
 
     assign hit          = leaves && column_q.entry[31:27] == 5'(bank);
-    assign opened       = opens_i && opens_bank_i == 5'(bank);
+    assign opened       = opens_q && opens_bank_q == 5'(bank);
     assign capped[bank] = hits_q[bank] == HITS;
     assign hits_d[bank] = opened ? '0 : hits_q[bank] + 3'(hit && !capped[bank]);
   end
@@ -283,6 +289,8 @@ module mem_scheduler #(
       staged_q       <= '0;
       drains_q       <= 1'b0;
       hits_q         <= '0;
+      opens_q        <= 1'b0;
+      closes_q       <= '0;
       rank_q         <= 1'b0;
       run_q          <= '0;
       column_q       <= '0;
@@ -296,6 +304,8 @@ module mem_scheduler #(
       staged_q       <= staged_d;
       drains_q       <= drains_d;
       hits_q         <= hits_d;
+      opens_q        <= opens_i;
+      closes_q       <= closes_i;
       rank_q         <= rank_d;
       run_q          <= run_d;
       column_q       <= column_d;
@@ -305,6 +315,12 @@ module mem_scheduler #(
       close_q        <= close_d;
       blocked_q      <= blocked_d;
     end
+  end
+
+  // Without a reset: of the row that is opened.
+  always_ff @(posedge clk_i) begin
+    opens_bank_q <= opens_bank_i;
+    opens_row_q  <= opens_row_i;
   end
 
   assign ready_o                       = !staged_valid_q;

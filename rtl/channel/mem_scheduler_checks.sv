@@ -34,20 +34,29 @@ module mem_scheduler_checks (
   input logic        empty_o
 );
 
-  // What was ready, and PIM's rows, in the cycle of the picks.
+  // What was ready in the cycle of the picks, and PIM's rows in the one before it.
   logic [31:0] read_q, write_q, act_q, precharge_q;
-  logic        reserved_q, held_q, column_taken_q, act_taken_q, precharge_taken_q;
-  logic [14:0] reserved_row_q, held_row_q;
+  logic        column_taken_q, act_taken_q, precharge_taken_q;
+
+  typedef struct packed {
+    logic        reserved;
+    logic        held;
+    logic [14:0] reserved_row;
+    logic [14:0] held_row;
+  } rows_t;
+
+  rows_t last_q, rows_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       {read_q, write_q, act_q, precharge_q}                 <= '0;
-      {reserved_q, held_q, reserved_row_q, held_row_q}      <= '0;
+      {last_q, rows_q}                                      <= '0;
       {column_taken_q, act_taken_q, precharge_taken_q}      <= '0;
     end else begin
       {read_q, write_q, act_q, precharge_q}                 <= {read_ready_i, write_ready_i, act_ready_i,
                                                                 precharge_ready_i};
-      {reserved_q, held_q, reserved_row_q, held_row_q}      <= {reserved_i, held_i, reserved_row_i, held_row_i};
+      last_q                                                <= {reserved_i, held_i, reserved_row_i, held_row_i};
+      rows_q                                                <= last_q;
       {column_taken_q, act_taken_q, precharge_taken_q}      <= {column_taken_i, act_taken_i, precharge_taken_i};
     end
   end
@@ -56,10 +65,10 @@ module mem_scheduler_checks (
           !column_valid_o || (column_write_o ? write_q[column_bank_o] : read_q[column_bank_o]))
   `ASSERT(assert_act_ready, !act_valid_o || act_q[act_bank_o])
   `ASSERT(assert_precharge_ready, !precharge_valid_o || precharge_q[precharge_bank_o])
-  `ASSERT(assert_column_row, !column_valid_o || !((reserved_q && column_row_o == reserved_row_q) ||
-                                                  (held_q && column_row_o == held_row_q)))
-  `ASSERT(assert_act_row, !act_valid_o || !((reserved_q && act_row_o == reserved_row_q) ||
-                                            (held_q && act_row_o == held_row_q)))
+  `ASSERT(assert_column_row, !column_valid_o || !((rows_q.reserved && column_row_o == rows_q.reserved_row) ||
+                                                  (rows_q.held && column_row_o == rows_q.held_row)))
+  `ASSERT(assert_act_row, !act_valid_o || !((rows_q.reserved && act_row_o == rows_q.reserved_row) ||
+                                            (rows_q.held && act_row_o == rows_q.held_row)))
   // None is issued twice.
   `ASSERT(assert_column_once, !(column_valid_o && column_taken_q))
   `ASSERT(assert_act_once, !(act_valid_o && act_taken_q))

@@ -129,6 +129,7 @@ impl Bench for BankState {
                 in_the_way_o: mem == Some(pim_want),
                 // Of a row that is in neither buffer.
                 closed_o: may(pin(0, u64::MAX)),
+                pim_closed_o: may(pin(5, u64::MAX)),
                 act_ready_o: may(pin(0, mem_want))
                     && !is_reserved
                     && !just_now(pim_fresh, mem_want),

@@ -50,6 +50,8 @@ struct Follower {
     drains: bool,
     /// The outputs of candidates in the next cycle.
     next: MemSchedulerOut,
+    /// The last cycle's, for what is a cycle late: rows of PIM, and rows that are opened and closed.
+    last: MemSchedulerIn,
     rooms: [usize; 2],
 }
 
@@ -72,7 +74,7 @@ impl Follower {
     }
 
     fn cycle(&mut self, input: &MemSchedulerIn) {
-        let (log, of_pim, kind) = (&self.log, rows_of_pim(input), self.drains);
+        let (log, of_pim, kind) = (&self.log, rows_of_pim(&self.last), self.drains);
         let ready = if kind { input.write_ready_i } else { input.read_ready_i };
         let picked = log.column(kind, ready, &of_pim).filter(|_| !input.column_taken_i);
         let opens = log.act(kind, input.act_ready_i, &of_pim).filter(|_| !input.act_taken_i);
@@ -118,11 +120,12 @@ impl Follower {
         } else if self.staged.is_none() && input.valid_i {
             self.staged = Some(self::burst(input));
         }
+        let last = std::mem::replace(&mut self.last, *input);
         (0..32)
-            .filter(|bank| input.closes_i >> bank & 1 == 1)
+            .filter(|bank| last.closes_i >> bank & 1 == 1)
             .for_each(|bank| self.log.closed(bank));
-        if input.opens_i {
-            self.log.opened(input.opens_bank_i.get(), input.opens_row_i.get());
+        if last.opens_i {
+            self.log.opened(last.opens_bank_i.get(), last.opens_row_i.get());
         }
         self.next = next;
     }
@@ -173,7 +176,7 @@ impl<const READS: usize, const WRITES: usize> Bench for MemScheduler<READS, WRIT
                 bins.hit_cross("level, of", level, of);
             }
             let rank = log.preferred();
-            let of_pim = rows_of_pim(input);
+            let of_pim = rows_of_pim(&follower.last);
             if input.column_taken_i {
                 let last = log.last_rank();
                 let stays = output.column_bank_o.get() / 16 == last;

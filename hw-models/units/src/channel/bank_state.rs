@@ -61,6 +61,8 @@ ports! {
             in_the_way_o: bool,
             /// The MEM row buffer is closed, for tRP.
             closed_o: bool,
+            /// The PIM row buffer is closed, for tRP.
+            pim_closed_o: bool,
             /// An ACT of the row that MEM wants may be on the pins.
             act_ready_o: bool,
             /// An RD or PIM_GWRITE may be on the pins.
@@ -221,6 +223,7 @@ impl Model for BankState {
             pim_hit_o: pim.holds(pim_want),
             in_the_way_o: mem.holds(pim_want),
             closed_o: mem.is_quiet(),
+            pim_closed_o: pim.is_quiet(),
             act_ready_o: mem.is_quiet() && pim.spares(mem_want) && !is_reserved,
             read_ready_o: mem.open && self.read.is_over(),
             write_ready_o: mem.open && self.write.is_over(),

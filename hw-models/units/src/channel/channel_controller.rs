@@ -338,12 +338,13 @@ impl<const READS: usize, const WRITES: usize> Model for ChannelController<READS,
             return output;
         };
         let ticks = self.state.tick(times, &self.clock);
-        let Choice { pins, view, taken, told, owner } = self.choose(times);
+        let Choice { pins, view, taken, told, owner, mem_may } = self.choose(times);
         let staged = self.scheduler.staged();
         let staged_hits =
             staged.is_some_and(|staged| self.state.mem.holds(staged.bank, staged.row));
         let change = self.state.obey(times, &pins, self.clock.now());
         let had_operation = self.queue.operation().is_some();
+        let is_seen = self.queue.command().is_some() && !told.taken;
         let mut busy = ticks
             || self.pins.moves()
             || pins.command != ChannelCommand::None
@@ -353,8 +354,11 @@ impl<const READS: usize, const WRITES: usize> Model for ChannelController<READS,
         if !had_operation && self.queue.operation().is_some() {
             self.state.settle(self.clock.now());
         }
-        busy |= owner != self.state.owner;
-        self.state.owner = owner;
+        let state = &mut self.state;
+        busy |= (owner, had_operation, is_seen, mem_may)
+            != (state.owner, state.is_known, state.is_seen, state.mem_may);
+        (state.owner, state.is_known) = (owner, had_operation);
+        (state.is_seen, state.mem_may) = (is_seen, mem_may);
         self.pins = pins;
         self.busy = busy;
         self.clock.tick();

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 //! Which command comes next.
 
+mod of_mem;
+
 use super::lost::{MemLost, PimLost};
-use super::state::{Clock, GROUPS, Masks, State};
+use super::state::{Clock, GROUPS, Masks, MemMay, State};
 use super::times::{BURST, Times};
 use super::{ChannelCommand, ChannelController};
-use crate::channel::mem_scheduler::{Candidates, Request, Taken, View};
-use crate::channel::pim_queue::{Operation, PimKind, Queue, Told};
+use crate::channel::mem_scheduler::{Taken, View};
+use crate::channel::pim_queue::{Operation, PimKind, PimRequest, Queue, Told};
 
 /// What comes on the pins, and what is said of it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,6 +45,7 @@ pub(super) struct Choice {
     pub taken: Taken,
     pub told: Told,
     pub owner: bool,
+    pub mem_may: MemMay,
 }
 
 fn command(command: ChannelCommand, bank: u8) -> Pins {
@@ -74,6 +77,8 @@ struct Look<'a> {
     operation: Option<&'a Operation>,
     queue: &'a Queue,
     is_admitted: bool,
+    /// The operation was there in the last cycle.
+    is_known: bool,
     mem_is_empty: bool,
     owed: bool,
 }
@@ -85,6 +90,11 @@ impl Look<'_> {
         self.clock.reached(time)
     }
 
+    /// Whether it has come in the next cycle.
+    fn soon(&self, time: u64) -> bool {
+        self.reached(time.saturating_sub(1))
+    }
+
     /// tRFC is over.
     fn rfc_is_over(&self, rank: usize) -> bool {
         self.reached(self.state.rfc_at[rank])
@@ -93,6 +103,12 @@ impl Look<'_> {
     /// Whether what takes so long is over before the next REF is due.
     fn fits(&self, takes: u64) -> bool {
         self.t.refi.is_none() || !self.reached(self.state.due.saturating_sub(takes))
+    }
+
+    /// The operation's next command. A GEMV is known when it has been asked for in a cycle.
+    fn command(&self) -> Option<(PimKind, &PimRequest)> {
+        let is_known = |kind| kind != PimKind::Gemv || self.state.is_seen;
+        self.queue.command().filter(|(kind, _)| is_known(*kind))
     }
 
     /// What banks alone allow MEM.
@@ -170,6 +186,9 @@ impl Look<'_> {
     /// Banks that have to be closed for MEM before the operation can be admitted.
     fn in_the_way(&self, operation: &Operation) -> u32 {
         let mem = &self.state.mem;
+        if !self.is_known {
+            return 0;
+        }
         match operation {
             Operation { gwrite: true, bank, row, .. } => {
                 if mem.holds(*bank, *row) {
@@ -206,18 +225,18 @@ impl Look<'_> {
         self.t.gemv(precharges, activations, count, results)
     }
 
-    /// Whether the operation's first command could come now, so that its estimate is counted from here.
+    /// Whether the operation's first command could come in the next cycle, from which its estimate is counted.
     fn may_begin(&self, operation: &Operation) -> bool {
         let Operation { gwrite, row, .. } = *operation;
         let pim = &self.state.pim;
         if gwrite {
-            return (pim.open == 0 || !self.clashes(operation)) && self.reached(self.state.dot_at);
+            return (pim.open == 0 || !self.clashes(operation)) && self.soon(self.state.dot_at);
         }
         if pim.differs(row) {
-            return self.pim_may_precharge();
+            return self.soon(self.state.rtp_at) && self.soon(pim.precharge_at);
         }
         if pim.holds(row) {
-            return self.reached(self.state.dot_at);
+            return self.soon(self.state.dot_at);
         }
         let closed = pim.closed_groups();
         let mut groups = (0..GROUPS).filter(|group| closed >> group & 1 == 1);
@@ -271,7 +290,7 @@ impl Look<'_> {
             lost(of, PimLost::Admission);
         }
         lost(of, PimLost::Activation);
-        let rests = self.rfc_is_over(0) && self.rfc_is_over(1) && self.reached(state.copy_at);
+        let rests = self.rfc_is_over(0) && self.rfc_is_over(1) && self.soon(state.copy_at);
         if is_settled && fits && rests && self.may_begin(operation) {
             of.admits = Some(estimate);
         }
@@ -300,7 +319,7 @@ impl Look<'_> {
             let is_ready = self.group_is_ready(group, row);
             let window = self.t.simulator || state.window_is_empty(rank, self.clock);
             let in_faw = !window || !self.reached(state.faw_at[rank]);
-            if is_ready && self.may_activate(rank, group) && window && self.fits(0) {
+            if is_ready && self.may_activate(rank, group) && window {
                 if of.pins.is_none() {
                     of.pins = Some(Pins {
                         row,
@@ -320,7 +339,7 @@ impl Look<'_> {
         if !self.reached(state.rcd_pim_at) {
             of.lost = PimLost::Activation;
         }
-        let Some((kind, head)) = self.queue.command() else {
+        let Some((kind, head)) = self.command() else {
             if of.lost == PimLost::None {
                 of.lost = PimLost::Feed;
             }
@@ -397,22 +416,8 @@ impl Look<'_> {
     /// What PIM does with its operation in this cycle.
     fn of_pim(&self, operation: &Operation) -> OfPim {
         let mut of = OfPim::default();
-        let mut goes = self.is_admitted && !self.owed;
-        if !goes {
-            self.before(operation, &mut of);
-            goes = of.admits.is_some();
-            if goes {
-                of.lost = PimLost::None;
-            }
-        }
-        match (goes, operation.gwrite) {
-            (false, _) => {}
-            (true, true) => self.gwrite(operation, &mut of),
-            (true, false) => self.gemv(operation, &mut of),
-        }
         if !self.is_admitted || self.owed {
-            // What is held back is known in the next cycle.
-            (of.holds_reads, of.holds_acts, of.holds_writes) = Default::default();
+            self.before(operation, &mut of);
             if !operation.gwrite && !self.state.pim.holds(operation.row) {
                 let is_soon = self.t.steer
                     && !self.owed
@@ -420,6 +425,10 @@ impl Look<'_> {
                     && !self.reached(self.state.rtp_at);
                 of.holds_acts = [is_soon; 2];
             }
+        } else if operation.gwrite {
+            self.gwrite(operation, &mut of);
+        } else {
+            self.gemv(operation, &mut of);
         }
         if !self.reached(self.state.dot_at) {
             of.lost = PimLost::None;
@@ -448,33 +457,35 @@ impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
             operation: self.queue.operation(),
             queue: &self.queue,
             is_admitted: self.queue.is_admitted(),
+            is_known: state.is_known,
             mem_is_empty: self.scheduler.is_empty(),
             owed: state.owed > 0,
         };
         if look.operation.is_none() && !look.owed && !t.blocked {
             // MEM is alone.
-            let (view, taken, mut pins, mem_lost) = self.of_mem(&look, &OfPim::default(), false);
+            let (view, mem_may, taken, mut pins, mem_lost) =
+                self.of_mem(&look, &OfPim::default(), false);
             pins.mem_lost = if self.pins.moves() { MemLost::None } else { mem_lost };
-            return Choice { pins, view, taken, told: Told::default(), owner: false };
+            return Choice { pins, view, taken, told: Told::default(), owner: false, mem_may };
         }
         let refresh = if look.owed { look.refresh() } else { None };
         let of = look.operation.map_or_else(OfPim::default, |operation| look.of_pim(operation));
-        let (release, owner) = self.ownership(&look, &of);
+        let (release, owner) = self.ownership(&look);
         let told = Told { admit: of.admits.is_some(), refresh: look.owed, taken: of.takes };
         // At most one of the three: there are neither admissions nor operations under way while a REF is due.
         let pins = refresh.or(of.pins).or(release);
-        let (view, taken, of_mem, mem_lost) = self.of_mem(&look, &of, pins.is_some());
+        let (view, mem_may, taken, of_mem, mem_lost) = self.of_mem(&look, &of, pins.is_some());
         let mut pins = pins.unwrap_or(of_mem);
         // As wide as the port, and more.
         pins.estimate = of.admits.map(|estimate| estimate as u16);
         // The burst of an RD or WR in the last cycle has the data bus in this one too.
         let mem_lost = if self.pins.moves() { MemLost::None } else { mem_lost };
         (pins.mem_lost, pins.pim_lost) = (mem_lost, of.lost);
-        Choice { pins, view, taken, told, owner }
+        Choice { pins, view, taken, told, owner, mem_may }
     }
 
     /// With a single row buffer: what PIM closes for MEM, and who has the channel in the next cycle.
-    fn ownership(&self, look: &Look<'_>, of: &OfPim) -> (Option<Pins>, bool) {
+    fn ownership(&self, look: &Look<'_>) -> (Option<Pins>, bool) {
         let state = look.state;
         if !look.t.blocked {
             return (None, false);
@@ -482,7 +493,8 @@ impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
         if !state.owner {
             return (None, look.operation.is_some() && look.mem_is_empty);
         }
-        if look.mem_is_empty || look.is_admitted || of.admits.is_some() {
+        // Nothing is admitted while MEM has a request.
+        if look.mem_is_empty || look.is_admitted {
             return (None, true);
         }
         if state.pim.open != 0 {
@@ -491,104 +503,5 @@ impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
         }
         let is_over = look.reached(state.pim.closed_at) && look.reached(state.copy_at);
         (None, !is_over)
-    }
-
-    /// What MEM does in this cycle, if it has the pins.
-    #[inline(always)]
-    fn of_mem(&self, look: &Look<'_>, of: &OfPim, is_taken: bool) -> (View, Taken, Pins, MemLost) {
-        let mut is_taken = is_taken;
-        let mut pins = Pins::default();
-        if look.mem_is_empty {
-            return (View::default(), Taken::default(), pins, MemLost::None);
-        }
-        let (t, state, clock) = (look.t, look.state, look.clock);
-        // Banks that MEM may not use, and rows that PIM has. With a single row buffer these are all, or none.
-        let of_refresh = if look.owed { t.banks(state.turn) } else { 0 };
-        let operation = look.operation.filter(|_| !t.blocked);
-        let (of_gwrite, reserved) = match operation {
-            Some(Operation { gwrite: true, bank, .. }) => (1u32 << bank, None),
-            Some(Operation { row, .. }) => (0, Some(*row)),
-            None => (0, None),
-        };
-        let stop = if t.blocked && state.owner { u32::MAX } else { of_refresh | of_gwrite };
-        let held = look.pim_holds_rows().then_some(state.pim.row);
-        let mut acts = 0;
-        for rank in 0..2 {
-            if !of.holds_acts[rank] && clock.reached(state.opens_at[rank]) {
-                acts |= t.banks(rank);
-            }
-        }
-        let Masks { read, write, precharge, act } = look.masks();
-        let view = View {
-            read_ready: read & !stop,
-            write_ready: write & !stop,
-            act_ready: act & !stop & acts,
-            precharge_ready: precharge & !stop,
-            of_pim: [reserved, held],
-        };
-
-        let mut taken = Taken::default();
-        let Candidates { column, act: opens, precharge: closes, blocked } =
-            *self.scheduler.candidates();
-        let mut lost = match (look.owed, blocked) {
-            (true, _) => MemLost::Refresh,
-            (_, true) => MemLost::Reserved,
-            _ => MemLost::Row,
-        };
-        if let Some(column) = column {
-            let Request { write: is_write, bank, row, tag, column } = column.request;
-            let (rank, group) = (t.rank(bank), usize::from(bank / 4));
-            let ready = if is_write { view.write_ready } else { view.read_ready };
-            let may = ready >> bank & 1 == 1 && reserved != Some(row);
-            let (bus, results) = if is_write {
-                let bus = clock.reached(state.write_at[rank]);
-                (bus, look.meets(t.cwl, t.rtrs, t.gap) || of.holds_writes[rank])
-            } else {
-                let bus = clock.reached(state.read_at[rank]) && look.turned(rank, group);
-                (bus, look.meets(t.cl, t.rtrs, t.rtrs) || of.holds_reads)
-            };
-            lost = match (may, bus, results) {
-                (false, ..) if of_refresh >> bank & 1 == 1 => MemLost::Refresh,
-                (false, ..) => MemLost::Reserved,
-                (_, false, _) => MemLost::None,
-                (.., true) => MemLost::Results,
-                _ if is_taken => MemLost::CommandBus,
-                _ => MemLost::None,
-            };
-            if may && bus && !results && !is_taken {
-                taken.column = true;
-                let name = if is_write { ChannelCommand::Wr } else { ChannelCommand::Rd };
-                (pins.command, pins.bank) = (name, bank);
-                (pins.column, pins.tag) = (column, Some(tag));
-                is_taken = true;
-            }
-        }
-        if let Some((bank, row)) = opens {
-            let (rank, group) = (t.rank(bank), usize::from(bank / 4));
-            let may = view.act_ready >> bank & 1 == 1
-                && !view.of_pim.contains(&Some(row))
-                && clock.reached(state.act_at[rank])
-                && clock.reached(state.act_group_at[group]);
-            if column.is_none() {
-                lost = match may {
-                    true if is_taken => MemLost::CommandBus,
-                    true => MemLost::Row,
-                    false if acts >> bank & 1 == 0 => MemLost::Window,
-                    false => lost,
-                };
-            }
-            if may && !is_taken {
-                taken.act = true;
-                (pins.command, pins.bank, pins.row) = (ChannelCommand::Act, bank, row);
-                is_taken = true;
-            }
-        }
-        if let Some(bank) = closes {
-            if view.precharge_ready >> bank & 1 == 1 && !is_taken {
-                taken.precharge = true;
-                (pins.command, pins.bank) = (ChannelCommand::Pre, bank);
-            }
-        }
-        (view, taken, pins, lost)
     }
 }

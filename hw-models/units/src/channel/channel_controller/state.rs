@@ -193,6 +193,13 @@ impl Mem {
     }
 }
 
+/// Banks that MEM may not use, and pseudo-ranks in which PIM holds ACTs back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct MemMay {
+    pub stop: u32,
+    pub holds: [bool; 2],
+}
+
 /// PIM's rows. All that are open are the same one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pim {
@@ -278,6 +285,11 @@ pub(super) struct State {
     pub turn: usize,
     /// With a single row buffer: PIM has the channel.
     pub owner: bool,
+    /// In the last cycle: there was an operation; its command was asked for, and was not issued; what was left
+    /// to MEM.
+    pub is_known: bool,
+    pub is_seen: bool,
+    pub mem_may: MemMay,
 }
 
 impl State {
@@ -332,6 +344,9 @@ impl State {
             owed: 0,
             turn: 0,
             owner: false,
+            is_known: false,
+            is_seen: false,
+            mem_may: MemMay::default(),
         }
     }
 

@@ -4,9 +4,9 @@
 use super::ChannelControllerIn;
 use crate::channel::GUARD_TCK;
 
-/// Guard with which no estimate of the controller is too low, for GEMVs, in tCK: the estimator's own, and the cycles for which a short
-/// GEMV may wait for the data bus.
-pub const CONTROLLER_GUARD_TCK: u8 = GUARD_TCK;
+/// Guard with which no estimate of the controller is too low, for GEMVs, in tCK: the estimator's own, and the cycle from the
+/// admission to the first command.
+pub const CONTROLLER_GUARD_TCK: u8 = GUARD_TCK + 1;
 
 /// Dot products that fill the pipeline of the PUs.
 const FILL: u64 = 6;

@@ -85,6 +85,9 @@ pub(in crate::channel) struct Scheduler<const READS: usize, const WRITES: usize>
     rank: u8,
     run: u8,
     candidates: Candidates,
+    /// Rows that PIM had in the last cycle, and rows that were opened and closed in it.
+    of_pim: [Option<u16>; 2],
+    change: RowChange,
 }
 
 impl<const READS: usize, const WRITES: usize> Scheduler<READS, WRITES> {
@@ -103,17 +106,32 @@ impl<const READS: usize, const WRITES: usize> Scheduler<READS, WRITES> {
             rank: 0,
             run: 0,
             candidates: Candidates::default(),
+            of_pim: [None; 2],
+            change: RowChange::default(),
         }
     }
 
     /// As new; the room of the queues stays.
     pub(in crate::channel) fn clear(&mut self) {
-        let Self { staged, reads, writes, drains, hits, capped, rank, run, candidates } = self;
+        let Self {
+            staged,
+            reads,
+            writes,
+            drains,
+            hits,
+            capped,
+            rank,
+            run,
+            candidates,
+            of_pim,
+            change,
+        } = self;
         reads.clear();
         writes.clear();
         (*staged, *drains) = (None, false);
         (*hits, *capped, *rank, *run) = ([0; 32], 0, 0, 0);
         *candidates = Candidates::default();
+        (*of_pim, *change) = ([None; 2], RowChange::default());
     }
 
     /// The request that has not entered its queue yet.
@@ -139,7 +157,7 @@ impl<const READS: usize, const WRITES: usize> Scheduler<READS, WRITES> {
             true => (&self.writes, view.write_ready),
             false => (&self.reads, view.read_ready),
         };
-        let Banks { hit, other, blocked } = queue.banks(&view.of_pim);
+        let Banks { hit, other, blocked } = queue.banks(&self.of_pim);
         let mut picked = Candidates { blocked: blocked != 0, ..Candidates::default() };
         let may_hit = column_ready & hit & !(self.capped & other);
         let may_act = view.act_ready & other;
@@ -185,11 +203,14 @@ impl<const READS: usize, const WRITES: usize> Scheduler<READS, WRITES> {
             self.staged = request;
             changes |= request.is_some();
         }
-        self.change_rows(change);
+        let before = std::mem::replace(&mut self.change, change);
+        changes |= before.opens.is_some() || before.closes != 0;
+        self.change_rows(before);
 
         changes |= leaving.is_some() || change.opens.is_some() || change.closes != 0;
-        changes = changes || picked != self.candidates;
+        changes = changes || picked != self.candidates || view.of_pim != self.of_pim;
         (self.candidates, self.drains) = (picked, drains);
+        self.of_pim = view.of_pim;
         changes
     }
 
