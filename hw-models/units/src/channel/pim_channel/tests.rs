@@ -2,7 +2,7 @@
 //! The diagrams of the contract.
 
 use super::{PimChannel, PimChannelIn, PimChannelOut};
-use crate::channel::{ChannelCommand, PimKind};
+use crate::channel::{CONTROLLER_GUARD_TCK, ChannelCommand, PimKind};
 use pimlico_ports::{Model, U};
 
 type In = PimChannelIn<[u16; 4]>;
@@ -28,7 +28,7 @@ fn neupims() -> In {
         rrd_l_i: 6,
         faw_i: 30,
         copy_i: 96,
-        guard_i: 60,
+        guard_i: CONTROLLER_GUARD_TCK,
         rfc_i: U::new(260),
         cl_i: U::new(14),
         cwl_i: U::new(4),
