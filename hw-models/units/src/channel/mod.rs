@@ -5,6 +5,8 @@ mod activation_window;
 mod aim_channel;
 mod bank_state;
 mod channel_controller;
+#[cfg(test)]
+mod draw;
 mod gemv_sequencer;
 mod latency_estimator;
 mod mem_scheduler;

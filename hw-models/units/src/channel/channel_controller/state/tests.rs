@@ -4,19 +4,8 @@
 use super::super::choice::Pins;
 use super::super::{ChannelCommand, ChannelControllerIn};
 use super::*;
+use crate::channel::draw::Draw;
 use pimlico_ports::U;
-
-/// A stream of numbers.
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, end: u64) -> u64 {
-        // Knuth's multiplier; the upper bits are taken.
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
-}
 
 const COMMANDS: [ChannelCommand; 10] = [
     ChannelCommand::Act,

@@ -2,22 +2,7 @@
 //! The queue beside a list in the order of age.
 
 use super::*;
-
-/// A stream of numbers.
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, end: u64) -> u64 {
-        // Knuth's multiplier; the upper bits are taken.
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
-
-    fn mask(&mut self) -> u32 {
-        (self.below(1 << 16) << 16 | self.below(1 << 16)) as u32
-    }
-}
+use crate::channel::draw::Draw;
 
 /// Requests and whether their row is open, the oldest first.
 struct List(Vec<(Request, bool)>);
