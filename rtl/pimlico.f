@@ -182,6 +182,7 @@ rtl/rank/sequencer_softmax_checks.sv
 rtl/rank/sequencer_checks.sv
 rtl/channel/activation_window_checks.sv
 rtl/channel/bank_state_checks.sv
+rtl/channel/channel_controller_checks.sv
 rtl/channel/gemv_sequencer_checks.sv
 rtl/channel/latency_estimator_checks.sv
 rtl/channel/mem_scheduler_checks.sv

@@ -21,9 +21,9 @@ module channel_banks (
   input  logic [7:0]  wr_to_pre_i,
   /// Length of a GWRITE, in tCK.
   input  logic [7:0]  copy_i,
-  /// The command of this cycle is an ACT.
+  /// The command of this cycle is an ACT of MEM.
   input  logic        act_i,
-  /// It is a PRE.
+  /// It is a PRE of MEM.
   input  logic        precharge_i,
   /// It is a PREA.
   input  logic        precharge_all_i,
@@ -31,14 +31,24 @@ module channel_banks (
   input  logic        rd_i,
   /// It is a WR.
   input  logic        wr_i,
+  /// It is an ACT of PIM, for a GWRITE.
+  input  logic        pim_opens_i,
+  /// It is a PRE of PIM, of a bank in an operation's way.
+  input  logic        pim_closes_i,
   /// It is a PIM_ACTIVATION.
   input  logic        pim_act_i,
   /// It is a PIM_PRECHARGE.
   input  logic        pim_precharge_i,
   /// It is a PIM_GWRITE.
   input  logic        gwrite_i,
-  /// Its bank.
-  input  logic [4:0]  bank_i,
+  /// Bank of an RD or WR, if there is one; so of the others.
+  input  logic [4:0]  column_bank_i,
+  /// Bank of an ACT of MEM.
+  input  logic [4:0]  act_bank_i,
+  /// Bank of a PRE of MEM.
+  input  logic [4:0]  precharge_bank_i,
+  /// Bank, or the first of the group, of a command of PIM.
+  input  logic [4:0]  pim_bank_i,
   /// The PIM_PRECHARGE is of all banks.
   input  logic        all_i,
   /// Row of an ACT or PIM_ACTIVATION.
@@ -67,27 +77,27 @@ module channel_banks (
   output logic [31:0] pim_open_o,
   /// Banks that may open the row of PIM's operation; known in its second cycle.
   output logic [31:0] pim_act_ready_o,
-  /// tRAS of PIM is over in all banks.
-  output logic        pim_ras_o,
   /// Banks without any row, for tRP.
   output logic [31:0] quiet_o
 );
 
   localparam int unsigned BANKS = 32;
 
-  logic [BANKS-1:0] precharge_ready, pim_precharge_ready, pim_closed;
+  logic [BANKS-1:0] precharge_ready, pim_closed;
 
   // Banks whose row of MEM, open or closed, is that of PIM's operation. A row that is opened is not, unless a GWRITE opens it, and then
   // it is not asked for.
   logic [BANKS-1:0] same_row_d, same_row_q;
 
   for (genvar bank = 0; bank < BANKS; bank++) begin : gen_bank
-    logic        is_bank, is_group, act;
+    logic        is_column, is_pim, is_pim_group, act, precharge;
     logic [14:0] mem_row;
 
-    assign is_bank  = bank_i == 5'(bank);
-    assign is_group = bank_i[4:2] == 3'(bank / 4);
-    assign act      = act_i && is_bank;
+    assign is_column    = column_bank_i == 5'(bank);
+    assign is_pim       = pim_bank_i == 5'(bank);
+    assign is_pim_group = pim_bank_i[4:2] == 3'(bank / 4);
+    assign act          = (act_i && act_bank_i == 5'(bank)) || (pim_opens_i && is_pim);
+    assign precharge    = (precharge_i && precharge_bank_i == 5'(bank)) || (pim_closes_i && is_pim) || (precharge_all_i && rank_i[bank]);
 
     assign same_row_d[bank]      = !act && mem_row == pim_want_i;
     assign way_o[bank]           = open_o[bank] && same_row_q[bank];
@@ -105,12 +115,12 @@ module channel_banks (
       .wr_to_pre_i,
       .copy_i,
       .act_i                 (act),
-      .precharge_i           ((precharge_i && is_bank) || (precharge_all_i && rank_i[bank])),
-      .read_i                (rd_i && is_bank),
-      .write_i               (wr_i && is_bank),
-      .gwrite_i              (gwrite_i && is_bank),
-      .pim_act_i             (pim_act_i && is_group),
-      .pim_precharge_i       (pim_precharge_i && (all_i || is_bank)),
+      .precharge_i           (precharge),
+      .read_i                (rd_i && is_column),
+      .write_i               (wr_i && is_column),
+      .gwrite_i              (gwrite_i && is_pim),
+      .pim_act_i             (pim_act_i && is_pim_group),
+      .pim_precharge_i       (pim_precharge_i && (all_i || is_pim)),
       .row_i,
       .mem_want_i,
       .pim_want_i,
@@ -129,7 +139,7 @@ module channel_banks (
       .write_ready_o         (write_ready_o[bank]),
       .precharge_ready_o     (precharge_ready[bank]),
       .pim_act_ready_o       (),
-      .pim_precharge_ready_o (pim_precharge_ready[bank]),
+      .pim_precharge_ready_o (),
       .quiet_o               (quiet_o[bank])
     );
     /* verilator lint_on PINCONNECTEMPTY */
@@ -141,6 +151,5 @@ module channel_banks (
   end
 
   assign precharge_ready_o = precharge_ready & open_o;
-  assign pim_ras_o         = &pim_precharge_ready;
 
 endmodule

@@ -179,18 +179,18 @@ module channel_controller import channel_pkg::*; #(
                     rrd_l_i, faw_i, copy_i, rfc_i, cl_i, cwl_i, latency_i, rtrs_i, gap_i, dot_i, single_i, blocked_i,
                     bankwise_i, simulator_i, steer_i};
 
-  // The command that is chosen, on the pins in the next cycle.
-  pins_t       pins_d, pins_q;
+  // The command that is chosen, on the pins in the next cycle; what REF and PIM have chosen, before MEM has what they leave.
+  pins_t       pins_d, pins_q, before_mem, of_refresh_d, of_refresh_q;
   logic        rank_of_pins;
-  logic [31:0] banks_of_pins;
+  logic [31:0] banks_of_refresh;
 
   // Banks of the pseudo-ranks.
   logic [1:0][31:0] banks;
 
-  assign banks[0]      = times_q.single ? 32'hFFFF_FFFF : 32'h0000_FFFF;
-  assign banks[1]      = times_q.single ? 32'h0000_0000 : 32'hFFFF_0000;
-  assign rank_of_pins  = !times_q.single && pins_d.bank[4];
-  assign banks_of_pins = banks[rank_of_pins];
+  assign banks[0]         = times_q.single ? 32'hFFFF_FFFF : 32'h0000_FFFF;
+  assign banks[1]         = times_q.single ? 32'h0000_0000 : 32'hFFFF_0000;
+  assign rank_of_pins     = !times_q.single && pins_d.bank[4];
+  assign banks_of_refresh = banks[!times_q.single && of_refresh_q.bank[4]];
 
   // -------------------------------------------------------------------------------------------------
   // What is waited for
@@ -201,14 +201,15 @@ module channel_controller import channel_pkg::*; #(
   logic [14:0] op_row, staged_row, estimate, pim_row;
   logic        pim_may_close, pim_any, pim_rests, holds_reads;
   logic [1:0]  holds_writes, holds_acts;
-  pins_t       of_pim, closes_pim, of_mem;
+  pins_t       of_pim, closes_pim, release_pim, of_mem;
   pim_lost_e   pim_lost;
   mem_lost_e   mem_lost;
   logic        owner_d, owner_q, slot_taken;
   logic [31:0] closes_mask;
+  logic [4:0]  column_bank, act_bank, precharge_bank;
+  logic [14:0] act_row;
 
   logic [31:0] open, hit, way, read_ready, write_ready, precharge_ready, closed, pim_open, pim_act_ready, quiet;
-  logic        pim_ras;
 
   channel_banks u_banks (
     .clk_i,
@@ -220,18 +221,23 @@ module channel_controller import channel_pkg::*; #(
     .rtp_i             (times_q.rtp),
     .wr_to_pre_i       (times_q.wr_to_pre),
     .copy_i            (times_q.copy),
-    .act_i             (pins_d.command == Act),
-    .precharge_i       (pins_d.command == Pre),
-    .precharge_all_i   (pins_d.command == PreAll),
-    .rd_i              (pins_d.command == Rd),
-    .wr_i              (pins_d.command == Wr),
-    .pim_act_i         (pins_d.command == PimActivation),
-    .pim_precharge_i   (pins_d.command == PimPrecharge),
-    .gwrite_i          (pins_d.command == PimGwrite),
-    .bank_i            (pins_d.bank),
-    .all_i             (pins_d.all),
-    .row_i             (pins_d.row),
-    .rank_i            (banks_of_pins),
+    .act_i             (of_mem.command == Act),
+    .precharge_i       (of_mem.command == Pre),
+    .precharge_all_i   (of_refresh_q.command == PreAll),
+    .rd_i              (of_mem.command == Rd),
+    .wr_i              (of_mem.command == Wr),
+    .pim_opens_i       (of_pim.command == Act),
+    .pim_closes_i      (of_pim.command == Pre),
+    .pim_act_i         (of_pim.command == PimActivation),
+    .pim_precharge_i   (before_mem.command == PimPrecharge),
+    .gwrite_i          (of_pim.command == PimGwrite),
+    .column_bank_i     (column_bank),
+    .act_bank_i        (act_bank),
+    .precharge_bank_i  (precharge_bank),
+    .pim_bank_i        (before_mem.bank),
+    .all_i             (before_mem.all),
+    .row_i             (slot_taken ? of_pim.row : act_row),
+    .rank_i            (banks_of_refresh),
     .mem_want_i        (staged_row),
     .pim_want_i        (op_row),
     .open_o            (open),
@@ -243,13 +249,12 @@ module channel_controller import channel_pkg::*; #(
     .closed_o          (closed),
     .pim_open_o        (pim_open),
     .pim_act_ready_o   (pim_act_ready),
-    .pim_ras_o         (pim_ras),
     .quiet_o           (quiet)
   );
 
   logic [1:0] read_bus, write_bus, turned, act_over, faw_over, rfc_over, room, window;
   logic [7:0] turned_group, act_group;
-  logic       rcd_over, dot_over, copy_over, short_over, rtp_over, result_over, burst_over, steer_over, pim_closed;
+  logic       rcd_over, dot_over, copy_over, short_over, rtp_over, ras_over, result_over, burst_over, steer_over, pim_closed;
   logic       copy_soon, dot_soon, close_soon, is_short, read_meets, write_meets;
   logic [8:0] span;
 
@@ -276,15 +281,15 @@ module channel_controller import channel_pkg::*; #(
     .dot_i           (times_q.dot),
     .simulator_i     (times_q.simulator),
     .act_i           (pins_d.command == Act),
-    .rd_i            (pins_d.command == Rd),
-    .wr_i            (pins_d.command == Wr),
-    .ref_i           (pins_d.command == Ref),
-    .pim_act_i       (pins_d.command == PimActivation),
-    .pim_precharge_i (pins_d.command == PimPrecharge),
-    .gwrite_i        (pins_d.command == PimGwrite),
-    .dot_product_i   (pins_d.command == PimDotProduct),
-    .gemv_i          (pins_d.command == PimGemv),
-    .read_result_i   (pins_d.command == PimReadResult),
+    .rd_i            (of_mem.command == Rd),
+    .wr_i            (of_mem.command == Wr),
+    .ref_i           (of_refresh_q.command == Ref),
+    .pim_act_i       (of_pim.command == PimActivation),
+    .pim_precharge_i (before_mem.command == PimPrecharge),
+    .gwrite_i        (of_pim.command == PimGwrite),
+    .dot_product_i   (of_pim.command == PimDotProduct),
+    .gemv_i          (of_pim.command == PimGemv),
+    .read_result_i   (of_pim.command == PimReadResult),
     .rank_i          (rank_of_pins),
     .group_i         (pins_d.bank[4:2]),
     .read_o          (read_bus),
@@ -302,6 +307,7 @@ module channel_controller import channel_pkg::*; #(
     .copy_o          (copy_over),
     .short_o         (short_over),
     .rtp_o           (rtp_over),
+    .ras_o           (ras_over),
     .result_o        (result_over),
     .burst_o         (burst_over),
     .copy_soon_o     (copy_soon),
@@ -324,7 +330,7 @@ module channel_controller import channel_pkg::*; #(
     .rst_ni,
     .refi_i,
     .single_i,
-    .done_i  (pins_d.command == Ref),
+    .done_i  (of_refresh_q.command == Ref),
     .owed_o  (owed),
     .turn_o  (turn),
     .slack_o (slack)
@@ -364,9 +370,9 @@ module channel_controller import channel_pkg::*; #(
     .results_i         (pim_results_i),
     .first_i           (pim_first_i),
     .last_i            (pim_last_i),
-    .pim_act_i         (pins_d.command == PimActivation),
-    .pim_precharge_i   (pins_d.command == PimPrecharge),
-    .pim_act_row_i     (pins_d.row),
+    .pim_act_i         (of_pim.command == PimActivation),
+    .pim_precharge_i   (before_mem.command == PimPrecharge),
+    .pim_act_row_i     (of_pim.row),
     .owed_i            (owed),
     .of_turn_i         (of_turn),
     .slack_i           (slack),
@@ -379,7 +385,6 @@ module channel_controller import channel_pkg::*; #(
     .closed_i          (closed),
     .pim_open_i        (pim_open),
     .pim_act_ready_i   (pim_act_ready),
-    .pim_ras_i         (pim_ras),
     .turned_i          (turned),
     .turned_group_i    (turned_group),
     .act_over_i        (act_over),
@@ -393,6 +398,7 @@ module channel_controller import channel_pkg::*; #(
     .copy_over_i       (copy_over),
     .short_over_i      (short_over),
     .rtp_over_i        (rtp_over),
+    .ras_over_i        (ras_over),
     .result_over_i     (result_over),
     .burst_over_i      (burst_over),
     .copy_soon_i       (copy_soon),
@@ -425,30 +431,29 @@ module channel_controller import channel_pkg::*; #(
     .fault_o
   );
 
-  // REF, and what is closed before it.
-  pins_t       of_refresh;
+  // REF, and what is closed before it: decided in a cycle and issued in the next. Nothing else changes the rows of the pseudo-rank in
+  // between, and what is issued shows in what is decided a cycle later.
   logic [31:0] open_of_turn;
 
   assign open_of_turn = open & of_turn;
 
   always_comb begin
-    of_refresh = '0;
-    if (owed) begin
+    of_refresh_d = '0;
+    if (owed && of_refresh_q.command == None) begin
       if (&(quiet | ~of_turn) && rfc_over[turn]) begin
-        of_refresh.command = Ref;
-        of_refresh.bank    = {turn, 4'd0};
+        of_refresh_d.command = Ref;
+        of_refresh_d.bank    = {turn, 4'd0};
       end else if (open_of_turn != '0 && (precharge_ready & open_of_turn) == open_of_turn) begin
-        of_refresh.command = PreAll;
-        of_refresh.bank    = {turn, 4'd0};
+        of_refresh_d.command = PreAll;
+        of_refresh_d.bank    = {turn, 4'd0};
       end else if (|(pim_open & of_turn) && pim_may_close) begin
-        of_refresh = closes_pim;
+        of_refresh_d = closes_pim;
       end
     end
   end
 
   // With a single row buffer: who has the channel, and what PIM closes for MEM.
-  pins_t release_pim;
-  logic  releases;
+  logic releases;
 
   // Nothing is admitted while MEM has a request.
   assign releases    = blocked && owner_q && !mem_empty && !op_admitted;
@@ -461,13 +466,16 @@ module channel_controller import channel_pkg::*; #(
     if (!blocked)                                           owner_d = 1'b0;
   end
 
-  // MEM has the slot that they leave.
-  assign slot_taken = of_refresh.command != None || of_pim.command != None || release_pim.command != None;
+  // MEM has the slot that they leave. One of them at the most is not zero: there is none of PIM's while a REF is due, and PIM closes rows
+  // for MEM where it has no operation under way.
+  assign before_mem = of_refresh_q | of_pim | release_pim;
+  assign slot_taken = before_mem.command != None;
 
   always_comb begin
     closes_mask = '0;
-    if (pins_d.command == Pre)    closes_mask[pins_d.bank] = 1'b1;
-    if (pins_d.command == PreAll) closes_mask = banks_of_pins;
+    if (of_mem.command == Pre)          closes_mask[precharge_bank] = 1'b1;
+    if (of_pim.command == Pre)          closes_mask[of_pim.bank]    = 1'b1;
+    if (of_refresh_q.command == PreAll) closes_mask                 = banks_of_refresh;
   end
 
   channel_mem #(.READS(READS), .WRITES(WRITES)) u_mem (
@@ -519,6 +527,10 @@ module channel_controller import channel_pkg::*; #(
     .mem_empty_o       (mem_empty),
     .staged_row_o      (staged_row),
     .of_mem_o          (of_mem),
+    .column_bank_o     (column_bank),
+    .act_bank_o        (act_bank),
+    .precharge_bank_o  (precharge_bank),
+    .act_row_o         (act_row),
     .mem_lost_o        (mem_lost)
   );
 
@@ -531,9 +543,8 @@ module channel_controller import channel_pkg::*; #(
   mem_lost_e   mem_lost_d, mem_lost_q;
   pim_lost_e   pim_lost_d, pim_lost_q;
 
-  // One of them at the most is not zero: MEM's waits for the others, there is none of PIM's while a REF is due, and PIM closes rows for
-  // MEM where it has no operation under way.
-  assign pins_d = of_refresh | of_pim | release_pim | of_mem;
+  // Who asks whether a command of REF or PIM was chosen looks at theirs alone: MEM's choice waits for them.
+  assign pins_d = before_mem | of_mem;
 
   assign admit_d    = admits;
   assign estimate_d = admits ? estimate : '0;
@@ -544,6 +555,7 @@ module channel_controller import channel_pkg::*; #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       configured_q <= 1'b0;
+      of_refresh_q <= '0;
       pins_q       <= '0;
       admit_q      <= 1'b0;
       estimate_q   <= '0;
@@ -552,6 +564,7 @@ module channel_controller import channel_pkg::*; #(
       owner_q      <= 1'b0;
     end else begin
       configured_q <= 1'b1;
+      of_refresh_q <= of_refresh_d;
       pins_q       <= pins_d;
       admit_q      <= admit_d;
       estimate_q   <= estimate_d;

@@ -101,6 +101,8 @@ module channel_gates (
   output logic        short_o,
   /// tRTP behind the dot products is over.
   output logic        rtp_o,
+  /// tRAS of PIM was over in the last cycle, in which none of its rows was opened.
+  output logic        ras_o,
   /// The results of the dot products are there.
   output logic        result_o,
   /// RDRESULT, for the data bus.
@@ -109,7 +111,7 @@ module channel_gates (
   output logic        copy_soon_o,
   /// In the next cycle dot_o is set.
   output logic        dot_soon_o,
-  /// In the next cycle rtp_o is set, and tRAS of PIM is over.
+  /// In the next cycle rtp_o and ras_o are set.
   output logic        close_soon_o,
   /// An ACT would hold the next activations of PIM back.
   output logic        steer_o,
@@ -171,21 +173,19 @@ module channel_gates (
   end
 
   // Times less one, for what is said a cycle ahead.
-  logic [7:0]  copy_less_d, copy_less_q, rtp_less_d, rtp_less_q, ras_less_d, ras_less_q;
+  logic [7:0]  copy_less_d, copy_less_q, rtp_less_d, rtp_less_q;
   logic [3:0]  dot_less_d, dot_less_q;
   // From the last dot product to the first ACT that would hold PIM back; less than nothing where tFAW is long.
   logic [10:0] steer_less_d, steer_less_q;
 
   assign copy_less_d  = copy_i - 8'(copy_i != '0);
   assign rtp_less_d   = rtp_i - 8'(rtp_i != '0);
-  assign ras_less_d   = ras_i - 8'(ras_i != '0);
   assign dot_less_d   = dot_i - 4'(dot_i != '0);
   assign steer_less_d = 11'(rtp_i) + 11'(rp_i) + 11'd1 - 11'(faw_i);
 
   always_ff @(posedge clk_i) begin
     copy_less_q  <= copy_less_d;
     rtp_less_q   <= rtp_less_d;
-    ras_less_q   <= ras_less_d;
     dot_less_q   <= dot_less_d;
     steer_less_q <= steer_less_d;
   end
@@ -334,9 +334,15 @@ module channel_gates (
   );
 
   // A cycle ahead.
-  logic rtp_soon, ras_soon;
+  logic rtp_soon, ras_soon, ras_q;
 
   assign close_soon_o = rtp_soon && ras_soon;
+  assign ras_o        = ras_q && !pim_act_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) ras_q <= 1'b1;
+    else         ras_q <= ras_soon;
+  end
 
   late_timer #(.WIDTH(8)) u_copy_soon (
     .clk_i, .rst_ni, .start_i(gwrite_q), .clocks_i(copy_less_q), .over_o(copy_soon_o)
@@ -348,25 +354,30 @@ module channel_gates (
     .clk_i, .rst_ni, .start_i(dots_q), .clocks_i(rtp_soon_q), .over_o(rtp_soon)
   );
   late_timer #(.WIDTH(8)) u_ras_soon (
-    .clk_i, .rst_ni, .start_i(pim_act_q), .clocks_i(ras_less_q), .over_o(ras_soon)
+    .clk_i, .rst_ni, .start_i(pim_act_q), .clocks_i(ras_i), .over_o(ras_soon)
   );
 
   // Bursts of results that are to come: bit n begins n cycles from now. The last dot product of a long GEMV is waited for until it
-  // is near enough.
-  logic [63:0] results_d, results_q;
-  logic [8:0]  left_d, left_q, ahead;
-  logic        waits_d, waits_q, enters;
+  // is near enough. Which bit a command sets is known before the command.
+  logic [63:0] results_d, results_q, of_gemv, of_long, of_read;
+  logic [8:0]  left_d, left_q;
+  logic        waits_d, waits_q, is_long, enters;
 
-  assign waits_d = gemv_i ? span_q > LOOK : waits_q && !enters;
-  assign left_d  = gemv_i ? span_q - 9'd1 : left_q - 9'd1;
-  assign enters  = (gemv_i && span_q <= LOOK) || (waits_q && left_q == LOOK);
-  assign ahead   = gemv_i ? span_q : LOOK;
+  assign is_long = span_q > LOOK;
+  assign enters  = waits_q && left_q == LOOK + 9'd1;
+  assign waits_d = gemv_i ? is_long : waits_q && !enters;
+  assign left_d  = gemv_i ? span_q : left_q - 9'd1;
 
   always_comb begin
-    results_d = results_q >> 1;
-    if (enters)      results_d[6'(ahead + 9'(latency_i) - 9'd1)] = 1'b1;
-    if (read_result_i) results_d[6'(cl_i) - 6'd1]                  = 1'b1;
+    of_gemv                                    = '0;
+    of_long                                    = '0;
+    of_read                                    = '0;
+    of_gemv[6'(span_q + 9'(latency_i) - 9'd1)] = !is_long;
+    of_long[6'(LOOK + 9'(latency_i) - 9'd1)]   = enters;
+    of_read[6'(cl_i) - 6'd1]                   = 1'b1;
   end
+
+  assign results_d = results_q >> 1 | of_long | (gemv_i ? of_gemv : '0) | (read_result_i ? of_read : '0);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

@@ -103,6 +103,11 @@ module channel_mem import channel_pkg::*; #(
   output logic [14:0] staged_row_o,
   /// MEM's command, if it has the slot.
   output pins_t       of_mem_o,
+  /// Banks of its candidates for RD or WR, ACT and PRE, and the row to be opened: known before it has the slot.
+  output logic [4:0]  column_bank_o,
+  output logic [4:0]  act_bank_o,
+  output logic [4:0]  precharge_bank_o,
+  output logic [14:0] act_row_o,
   /// Why no burst is moved.
   output mem_lost_e   mem_lost_o
 );
@@ -221,6 +226,11 @@ module channel_mem import channel_pkg::*; #(
       of_mem_o.bank    = closes_bank;
     end
   end
+
+  assign column_bank_o    = column_bank;
+  assign act_bank_o       = opens_bank;
+  assign precharge_bank_o = closes_bank;
+  assign act_row_o        = opens_row;
 
   // The burst of an RD or WR in the last cycle has the data bus in this one too.
   logic moves_q;

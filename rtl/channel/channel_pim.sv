@@ -83,8 +83,6 @@ module channel_pim import channel_pkg::*; (
   input  logic [31:0] pim_open_i,
   /// Banks that may open the operation's row for PIM.
   input  logic [31:0] pim_act_ready_i,
-  /// tRAS of PIM is over.
-  input  logic        pim_ras_i,
   /// tWTR_S is over, by pseudo-rank.
   input  logic [1:0]  turned_i,
   /// tWTR_L is over, by group.
@@ -111,6 +109,8 @@ module channel_pim import channel_pkg::*; (
   input  logic        short_over_i,
   /// tRTP behind the dot products is over.
   input  logic        rtp_over_i,
+  /// tRAS of PIM is over since a cycle.
+  input  logic        ras_over_i,
   /// The results are there.
   input  logic        result_over_i,
   /// RDRESULT may come, for the data bus.
@@ -232,7 +232,7 @@ module channel_pim import channel_pkg::*; (
   assign pim_holds       = &group_all && same_row;
   assign pim_differs     = pim_any_o && (!same_row || group_any != group_all);
   assign pim_rests_o     = !pim_any_o && pim_closed_i;
-  assign pim_may_close_o = rtp_over_i && pim_ras_i;
+  assign pim_may_close_o = rtp_over_i && ras_over_i;
 
   // The estimate. It is there when the operation and the rows have been the same for four cycles.
   localparam logic [2:0] SETTLES = 3'd4;
@@ -269,7 +269,7 @@ module channel_pim import channel_pkg::*; (
 
   // Before the admission: what is in the way, and whether the first command could come in the next cycle.
   logic        may_own, clashes, clears_pim, begins, rests, known_q;
-  logic [31:0] in_the_way, way_ready, op_mask_d, op_mask_q;
+  logic [31:0] in_the_way, way_ready_d, way_ready_q, way_ready, op_mask_d, op_mask_q;
 
   assign may_own    = !blocked_i || (owner_i && mem_empty_i);
   assign clashes    = blocked_i || same_row;
@@ -285,7 +285,9 @@ module channel_pim import channel_pkg::*; (
     if (!known_q)    in_the_way = '0;
   end
 
-  assign way_ready = in_the_way & precharge_ready_i;
+  // Which of these may be closed is known a cycle later. MEM closes rows, too, and leaves them alone otherwise.
+  assign way_ready_d = !op_valid_o || op_admitted_o || owed_i || !may_own ? '0 : in_the_way & precharge_ready_i;
+  assign way_ready   = way_ready_q & open_i;
 
   always_comb begin
     if (op_gwrite_o)      begins = dot_soon_i;
@@ -448,6 +450,7 @@ module channel_pim import channel_pkg::*; (
     if (!rst_ni) begin
       pim_row_q   <= '0;
       stable_q    <= '0;
+      way_ready_q <= '0;
       known_q     <= 1'b0;
       seen_q      <= 1'b0;
       short_q     <= 1'b0;
@@ -457,6 +460,7 @@ module channel_pim import channel_pkg::*; (
     end else begin
       pim_row_q   <= pim_row_d;
       stable_q    <= stable_d;
+      way_ready_q <= way_ready_d;
       known_q     <= op_valid_o;
       seen_q      <= seen_d;
       short_q     <= short_d;

@@ -338,7 +338,8 @@ impl<const READS: usize, const WRITES: usize> Model for ChannelController<READS,
             return output;
         };
         let ticks = self.state.tick(times, &self.clock);
-        let Choice { pins, view, taken, told, owner, mem_may } = self.choose(times);
+        let Choice { pins, view, taken, told, owner, mem_may, for_refresh, way_ready } =
+            self.choose(times);
         let staged = self.scheduler.staged();
         let staged_hits =
             staged.is_some_and(|staged| self.state.mem.holds(staged.bank, staged.row));
@@ -357,8 +358,10 @@ impl<const READS: usize, const WRITES: usize> Model for ChannelController<READS,
         let state = &mut self.state;
         busy |= (owner, had_operation, is_seen, mem_may)
             != (state.owner, state.is_known, state.is_seen, state.mem_may);
+        busy |= (for_refresh, way_ready) != (state.for_refresh, state.way_ready);
         (state.owner, state.is_known) = (owner, had_operation);
         (state.is_seen, state.mem_may) = (is_seen, mem_may);
+        (state.for_refresh, state.way_ready) = (for_refresh, way_ready);
         self.pins = pins;
         self.busy = busy;
         self.clock.tick();

@@ -11,7 +11,7 @@ use crate::channel::mem_scheduler::{Taken, View};
 use crate::channel::pim_queue::{Operation, PimKind, PimRequest, Queue, Told};
 
 /// What comes on the pins, and what is said of it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pins {
     pub command: ChannelCommand,
     pub bank: u8,
@@ -46,6 +46,9 @@ pub(super) struct Choice {
     pub told: Told,
     pub owner: bool,
     pub mem_may: MemMay,
+    /// For the next cycle.
+    pub for_refresh: Option<Pins>,
+    pub way_ready: u32,
 }
 
 fn command(command: ChannelCommand, bank: u8) -> Pins {
@@ -67,6 +70,8 @@ struct OfPim {
     holds_writes: [bool; 2],
     /// MEM may have no ACT in a pseudo-rank.
     holds_acts: [bool; 2],
+    /// Banks in the way that may be closed in the next cycle.
+    way_ready: u32,
 }
 
 /// What a cycle looks at.
@@ -167,8 +172,11 @@ impl Look<'_> {
             })
     }
 
-    /// REF, which is owed, and what has to be closed before it.
-    fn refresh(&self) -> Option<Pins> {
+    /// REF, which is owed, and what has to be closed before it: for the next cycle. What comes in this one has to be seen first.
+    fn for_refresh(&self) -> Option<Pins> {
+        if !self.owed || self.state.for_refresh.is_some() {
+            return None;
+        }
         let rank = self.state.turn;
         let banks = self.t.banks(rank);
         let first = banks.trailing_zeros() as u8;
@@ -268,6 +276,7 @@ impl Look<'_> {
         if !may_own {
             return;
         }
+        of.way_ready = way & self.masks().precharge;
         // PIM's row buffers for a GWRITE, and MEM's for either operation.
         if operation.gwrite && state.pim.open != 0 && self.clashes(operation) {
             if self.pim_may_precharge() {
@@ -276,7 +285,7 @@ impl Look<'_> {
             return;
         }
         if way != 0 {
-            let ready = way & self.masks().precharge;
+            let ready = state.way_ready & state.mem.open;
             if ready != 0 {
                 of.pins = Some(command(ChannelCommand::Pre, ready.trailing_zeros() as u8));
             }
@@ -466,14 +475,23 @@ impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
             let (view, mem_may, taken, mut pins, mem_lost) =
                 self.of_mem(&look, &OfPim::default(), false);
             pins.mem_lost = if self.pins.moves() { MemLost::None } else { mem_lost };
-            return Choice { pins, view, taken, told: Told::default(), owner: false, mem_may };
+            return Choice {
+                pins,
+                view,
+                taken,
+                told: Told::default(),
+                owner: false,
+                mem_may,
+                for_refresh: None,
+                way_ready: 0,
+            };
         }
-        let refresh = if look.owed { look.refresh() } else { None };
+        let for_refresh = look.for_refresh();
         let of = look.operation.map_or_else(OfPim::default, |operation| look.of_pim(operation));
         let (release, owner) = self.ownership(&look);
         let told = Told { admit: of.admits.is_some(), refresh: look.owed, taken: of.takes };
         // At most one of the three: there are neither admissions nor operations under way while a REF is due.
-        let pins = refresh.or(of.pins).or(release);
+        let pins = state.for_refresh.or(of.pins).or(release);
         let (view, mem_may, taken, of_mem, mem_lost) = self.of_mem(&look, &of, pins.is_some());
         let mut pins = pins.unwrap_or(of_mem);
         // As wide as the port, and more.
@@ -481,7 +499,7 @@ impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
         // The burst of an RD or WR in the last cycle has the data bus in this one too.
         let mem_lost = if self.pins.moves() { MemLost::None } else { mem_lost };
         (pins.mem_lost, pins.pim_lost) = (mem_lost, of.lost);
-        Choice { pins, view, taken, told, owner, mem_may }
+        Choice { pins, view, taken, told, owner, mem_may, for_refresh, way_ready: of.way_ready }
     }
 
     /// With a single row buffer: what PIM closes for MEM, and who has the channel in the next cycle.

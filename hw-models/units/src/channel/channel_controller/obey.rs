@@ -74,7 +74,8 @@ impl State {
             ChannelCommand::PimActivation => {
                 self.pim.open |= 0xF << bank;
                 self.pim.row = pins.row;
-                self.pim.precharge_at = after(t.ras);
+                // What is over is known a cycle later.
+                self.pim.precharge_at = after(t.ras) + 1;
                 self.faw_at[rank] = after(t.faw);
                 self.rcd_pim_at = after(t.rcd_pim);
                 if !t.simulator {

@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod tests;
 
+use super::choice::Pins;
 use super::times::Times;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -206,7 +207,7 @@ pub(super) struct Pim {
     /// Banks with an open row.
     pub open: u32,
     pub row: u16,
-    /// tRAS of the last activation.
+    /// tRAS of the last activation, and the cycle in which it is known.
     pub precharge_at: u64,
     /// tRP of the last precharge of each group.
     pub act_at: [u64; GROUPS],
@@ -290,6 +291,10 @@ pub(super) struct State {
     pub is_known: bool,
     pub is_seen: bool,
     pub mem_may: MemMay,
+    /// What was decided in the last cycle: what comes for a REF; banks in the way of the operation that may be
+    /// closed.
+    pub for_refresh: Option<Pins>,
+    pub way_ready: u32,
 }
 
 impl State {
@@ -347,6 +352,8 @@ impl State {
             is_known: false,
             is_seen: false,
             mem_may: MemMay::default(),
+            for_refresh: None,
+            way_ready: 0,
         }
     }
 
