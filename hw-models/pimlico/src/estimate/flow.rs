@@ -5,12 +5,14 @@ use crate::failure::Failure;
 use crate::files;
 use crate::names;
 use crate::output;
+use crate::sweep::cores;
 use clap::Args;
 use pimlico_estimate::hierarchy::{self, Part};
 use pimlico_estimate::kept::Hierarchy;
 use pimlico_estimate::rtl::Sources;
 use pimlico_estimate::{Area, DEFAULT_LIBRARY, Estimator, Library, Sizing, Tools, UnitSpec};
 use pimlico_estimate::{device::Design, rtl};
+use pimlico_workload::parallel;
 use std::path::{Path, PathBuf};
 
 /// The units that are shown where none are asked for: those of the papers, and what else a device has.
@@ -128,7 +130,7 @@ impl Flow {
         parts.map_err(|e| Failure::Input(e.to_string()))
     }
 
-    /// The areas of units, one after the other.
+    /// The areas of units.
     pub fn areas(&self, specs: &[UnitSpec]) -> Result<Vec<Area>, Failure> {
         self.areas_by(self.estimator(&self.library), specs)
     }
@@ -158,17 +160,16 @@ impl Flow {
         Estimator::new(tools, library, *clock_ns, cache.as_deref())
     }
 
+    /// The areas of units, as many at a time as there are cores.
     fn areas_by(&self, estimator: Estimator<'_>, specs: &[UnitSpec]) -> Result<Vec<Area>, Failure> {
         let bar = output::progress(specs.len() as u64, "units");
-        let areas = specs.iter().map(|spec| {
+        let area = |spec: &UnitSpec| {
             bar.set_message(format!("units: {}", spec.unit));
-            let area = estimator.area(spec).map_err(|e| Failure::Input(e.to_string()));
-            bar.inc(1);
-            area
-        });
-        let areas = areas.collect();
+            estimator.area(spec)
+        };
+        let areas = parallel::map(specs, cores(), |_| 1, area, |done, _| bar.set_position(done));
         bar.finish_and_clear();
-        areas
+        areas.map_err(|e| Failure::Input(e.to_string()))
     }
 
     /// FO4 of the library in ns, if it has timing.

@@ -15,6 +15,7 @@ use crate::models::model_name;
 use crate::names;
 use crate::output;
 use crate::schema::Kind;
+use crate::sweep::cores;
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use pimlico_estimate::device::Buffers;
@@ -24,9 +25,8 @@ use pimlico_estimate::power::{
     self, Delays, Options, PowerError, Stimulus, Store, Surroundings, UnitPower, export,
 };
 use pimlico_estimate::{DEFAULT_LIBRARY, Library, Tools, UnitSpec};
+use pimlico_workload::parallel;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The units that are shown where none are asked for: those of L3's Table 5.
 const UNITS: [&str; 5] =
@@ -294,23 +294,8 @@ impl Bench<'_> {
         tasks: &[(&UnitSpec, Stimulus)],
         bar: &ProgressBar,
     ) -> Result<Vec<UnitPower>, Failure> {
-        let next = AtomicUsize::new(0);
-        let done: Mutex<Vec<_>> = Mutex::new(tasks.iter().map(|_| None).collect());
-        let work = || {
-            loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                let Some((spec, stimulus)) = tasks.get(number) else { return };
-                let power = self.estimate(spec, stimulus);
-                done.lock().expect("no worker panics")[number] = Some(power);
-                bar.inc(1);
-            }
-        };
-        std::thread::scope(|scope| {
-            let cores = std::thread::available_parallelism().map_or(1, usize::from);
-            (0..cores.min(tasks.len())).for_each(|_| drop(scope.spawn(work)));
-        });
-        let done = done.into_inner().expect("no worker panics");
-        done.into_iter().map(|power| power.expect("every task is done")).collect()
+        let estimate = |(spec, stimulus): &(&UnitSpec, Stimulus)| self.estimate(spec, stimulus);
+        parallel::map(tasks, cores(), |_| 1, estimate, |done, _| bar.set_position(done))
     }
 
     fn estimate(&self, spec: &UnitSpec, stimulus: &Stimulus) -> Result<UnitPower, Failure> {
