@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Reads or writes of a channel that wait, in the order of their ages, and which of them could be next. Part of mem_scheduler.
 //
-// The oldest entry is at place 0: where one leaves, the younger ones move up. Picks are those of this cycle; an entry that
-// leaves in it is among them. Whether PIM has an entry's row is as it was in the last cycle.
+// The oldest entry is at place 0: behind one that leaves the younger ones move up, in the cycle after it, as who is issued
+// is known late. Picks are those of this cycle; an entry that leaves in it is among them, so that none leaves in the next.
+// Whether PIM has an entry's row is as it was in the last cycle.
 
 module mem_queue #(
   /// Entries, a power of two, 2 or more.
@@ -27,9 +28,9 @@ module mem_queue #(
   input  logic                  hit_i,
   /// The burst that may come is of the other kind: is one of its address here?
   output logic                  has_o,
-  /// An entry leaves.
+  /// An entry leaves. Not in two cycles in a row.
   input  logic                  remove_i,
-  /// Its place.
+  /// Its place, where column_place_o said.
   input  logic [PLACE_BITS-1:0] place_i,
   /// A row is opened for MEM.
   input  logic                  opens_i,
@@ -63,7 +64,7 @@ module mem_queue #(
   output logic                  full_o,
   /// There is an entry for a column command.
   output logic                  column_valid_o,
-  /// Its place.
+  /// Its place in the next cycle.
   output logic [PLACE_BITS-1:0] column_place_o,
   /// Its bank, row, column and tag.
   output logic [31:0]           column_o,
@@ -90,16 +91,21 @@ module mem_queue #(
   logic [DEPTH-1:0]    hit_d, hit_q, of_pim_d, of_pim_q;
   logic [PLACE_BITS:0] count_d, count_q;
 
-  // Which places have an entry: the lowest count_q of them. And which are of PIM's rows.
-  logic [DEPTH-1:0] valid_d, valid_q, same;
+  // Which places have an entry, the lowest ones; and which of these entries wait, all but the one that left in the last cycle.
+  // Its place and those behind it take the entry of the next place.
+  logic [DEPTH-1:0] valid_d, valid_q, waits_d, waits_q, takes_d, takes_q, same;
+  logic             left;
 
   for (genvar place = 0; place < DEPTH; place++) begin : gen_place
-    assign same[place] = valid_q[place] && entries_q[place].bank == bank_i && entries_q[place].row == row_i &&
+    assign same[place] = waits_q[place] && entries_q[place].bank == bank_i && entries_q[place].row == row_i &&
                          entries_q[place].column == column_i;
   end
 
   assign has_o     = |same;
-  assign blocked_o = |(valid_q & of_pim_q);
+  assign blocked_o = |(waits_q & of_pim_q);
+  assign waits_d   = valid_d & ~(DEPTH'(remove_i) << place_i);
+  assign takes_d   = remove_i ? '1 << place_i : '0;
+  assign left      = takes_q[DEPTH-1];
 
   // Of each entry, and behind them of the one that comes: whether PIM has its row, and whether that is open now.
   logic [DEPTH:0] of_pim, hit;
@@ -123,10 +129,10 @@ module mem_queue #(
 
   // Banks with an entry whose row is open, and with one whose row is not.
   logic [DEPTH-1:0] hits, others;
-  logic [31:0]      hit_banks, other_banks, may_hit, may_act, may_close, preferred;
+  logic [31:0]      hit_banks, other_banks, may_hit, may_close;
 
-  assign hits   = valid_q & ~of_pim_q & hit_q;
-  assign others = valid_q & ~of_pim_q & ~hit_q;
+  assign hits   = waits_q & ~of_pim_q & hit_q;
+  assign others = waits_q & ~of_pim_q & ~hit_q;
 
   always_comb begin
     hit_banks   = '0;
@@ -137,34 +143,42 @@ module mem_queue #(
     end
   end
 
-  assign may_hit   = column_ready_i & hit_banks & ~(capped_i & other_banks);
-  assign preferred = |(may_hit & first_i) ? may_hit & first_i : may_hit;
-  assign may_act   = act_ready_i & other_banks;
-  assign may_close = precharge_ready_i & other_banks & (capped_i | ~hit_banks);
+  assign may_hit   = column_ready_i & ~(capped_i & other_banks);
+  assign may_close = precharge_ready_i & (capped_i | ~hit_banks);
 
-  // The oldest of each, by a tree: node 1 has it, and of the two branches of node n the older is 2 n.
+  // The oldest of each, by a tree: node 1 has it, and of the two branches of node n the older is 2 n. For column commands an
+  // entry of a bank that is preferred comes before all others: it is the younger branch's only where the older has none.
   localparam int unsigned NODES = 2 * DEPTH;
 
-  logic [NODES-1:1]       column_any, act_any, close_any;
+  logic [NODES-1:1]       column_any, column_first, act_any, close_any;
   logic [PLACE_BITS-1:0]  column_place [NODES-1:1];
   entry_t                 column_entry [NODES-1:1];
   logic [19:0]            act_entry [NODES-1:1];
   logic [4:0]             close_bank [NODES-1:1];
+  logic [DEPTH-1:1]       column_older;
+
+  // The places of the next cycle are one lower behind the entry that left.
+  logic [DEPTH-1:0] moves;
+
+  assign moves = takes_q << 1;
 
   always_comb begin
     for (int unsigned place = 0; place < DEPTH; place++) begin
-      column_any[DEPTH+place]   = hits[place] && preferred[entries_q[place].bank];
-      column_place[DEPTH+place] = PLACE_BITS'(place);
+      column_any[DEPTH+place]   = hits[place] && may_hit[entries_q[place].bank];
+      column_place[DEPTH+place] = PLACE_BITS'(place) - PLACE_BITS'(moves[place]);
       column_entry[DEPTH+place] = entries_q[place];
-      act_any[DEPTH+place]      = others[place] && may_act[entries_q[place].bank];
+      column_first[DEPTH+place] = column_any[DEPTH+place] && first_i[entries_q[place].bank];
+      act_any[DEPTH+place]      = others[place] && act_ready_i[entries_q[place].bank];
       act_entry[DEPTH+place]    = {entries_q[place].bank, entries_q[place].row};
       close_any[DEPTH+place]    = others[place] && may_close[entries_q[place].bank];
       close_bank[DEPTH+place]   = entries_q[place].bank;
     end
     for (int unsigned node = DEPTH - 1; node > 0; node--) begin
       column_any[node]   = column_any[2*node] || column_any[2*node+1];
-      column_place[node] = column_any[2*node] ? column_place[2*node] : column_place[2*node+1];
-      column_entry[node] = column_any[2*node] ? column_entry[2*node] : column_entry[2*node+1];
+      column_first[node] = column_first[2*node] || column_first[2*node+1];
+      column_older[node] = column_first[2*node] || (column_any[2*node] && !column_first[2*node+1]);
+      column_place[node] = column_older[node] ? column_place[2*node] : column_place[2*node+1];
+      column_entry[node] = column_older[node] ? column_entry[2*node] : column_entry[2*node+1];
       act_any[node]      = act_any[2*node] || act_any[2*node+1];
       act_entry[node]    = act_any[2*node] ? act_entry[2*node] : act_entry[2*node+1];
       close_any[node]    = close_any[2*node] || close_any[2*node+1];
@@ -180,10 +194,10 @@ module mem_queue #(
   assign precharge_valid_o = close_any[1];
   assign precharge_o       = close_bank[1];
 
-  // Entries of the next cycle: those behind the one that leaves move up, and one that comes is the last.
+  // Entries of the next cycle: those behind the one that left move up, and one that comes is the last.
   logic [DEPTH-1:0] kept;
 
-  assign kept    = remove_i ? valid_q >> 1 : valid_q;
+  assign kept    = left ? valid_q >> 1 : valid_q;
   assign valid_d = push_i ? {kept[DEPTH-2:0], 1'b1} : kept;
   assign count_d = count_q - (PLACE_BITS + 1)'(remove_i) + (PLACE_BITS + 1)'(push_i);
 
@@ -201,13 +215,10 @@ module mem_queue #(
       assign hit_d[place]     = comes ? hit[DEPTH] : hit[place];
       assign of_pim_d[place]  = comes ? of_pim[DEPTH] : of_pim[place];
     end else begin : gen_inner
-      logic moves;
-
-      assign moves            = remove_i && PLACE_BITS'(place) >= place_i;
       assign entries_d[place] = comes ? {bank_i, row_i, column_i, tag_i} :
-                                moves ? entries_q[place+1] : entries_q[place];
-      assign hit_d[place]     = comes ? hit[DEPTH] : moves ? hit[place+1] : hit[place];
-      assign of_pim_d[place]  = comes ? of_pim[DEPTH] : moves ? of_pim[place+1] : of_pim[place];
+                                takes_q[place] ? entries_q[place+1] : entries_q[place];
+      assign hit_d[place]     = comes ? hit[DEPTH] : takes_q[place] ? hit[place+1] : hit[place];
+      assign of_pim_d[place]  = comes ? of_pim[DEPTH] : takes_q[place] ? of_pim[place+1] : of_pim[place];
     end
   end
 
@@ -215,9 +226,13 @@ module mem_queue #(
     if (!rst_ni) begin
       count_q <= '0;
       valid_q <= '0;
+      waits_q <= '0;
+      takes_q <= '0;
     end else begin
       count_q <= count_d;
       valid_q <= valid_d;
+      waits_q <= waits_d;
+      takes_q <= takes_d;
     end
   end
 
@@ -229,7 +244,7 @@ module mem_queue #(
   end
 
   assign count_o = count_q;
-  assign full_o  = valid_q[DEPTH-1];
+  assign full_o  = valid_q[DEPTH-1] && !left;
 
   if (DEPTH < 2 || DEPTH != 1 << $clog2(DEPTH))
     $fatal(1, "DEPTH = %0d: expected a power of two, 2 or more", DEPTH);
