@@ -149,11 +149,7 @@ impl DotOrder {
         match *self {
             Self::Chips { wide: false, tile } => bits(chips::<false>(tile, a, b)),
             Self::Chips { wide: true, tile } => bits(chips::<true>(tile, a, b)),
-            Self::Beats { part } => {
-                let parts = a.chunks(part).zip(b.chunks(part)).map(|(a, b)| beats(a, b));
-                let sum = parts.reduce(|sum, part| nearest(part + nearest(sum + 0.0)));
-                bits(sum.unwrap_or(0.0))
-            }
+            Self::Beats { part } => bits(parts_of_beats(part, a, b)),
         }
     }
 }
@@ -203,6 +199,18 @@ fn add_burst<const WIDE: bool>(a: &[f32; BURST], b: &[f32; BURST], sums: &mut [f
 
 /// Elements of a beat for each partial sum.
 const ROUND: usize = PARTIALS * MULTIPLIERS;
+
+/// Parts of so many elements, one after the other. A closure would not have the machine's vectors.
+#[inline(always)]
+fn parts_of_beats(part: usize, a: &[f32], b: &[f32]) -> f32 {
+    let mut parts = a.chunks(part).zip(b.chunks(part));
+    let Some((first_a, first_b)) = parts.next() else { return 0.0 };
+    let mut sum = beats(first_a, first_b);
+    for (a, b) in parts {
+        sum = nearest(beats(a, b) + nearest(sum + 0.0));
+    }
+    sum
+}
 
 #[inline(always)]
 fn beats(a: &[f32], b: &[f32]) -> f32 {

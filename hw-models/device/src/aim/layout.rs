@@ -20,6 +20,7 @@
 
 use super::units::{AimOptions, BANKS, GLOBAL_WORDS, MULTIPLIERS, Word};
 use crate::config::Config;
+use smallvec::SmallVec;
 
 /// Elements of binary16 in the HUB's registers, the GPR: 512 KB (LoL-PIM Table 5).
 pub const GPR: usize = 512 * 1024 / 2;
@@ -328,7 +329,7 @@ impl AimLayout {
         let element = move |row: usize, column| element(row - group * self.pus, column);
         (0..words(self.columns))
             .flat_map(move |word| self.banks(group, word))
-            .map(move |at| self.write(at, self.channels_of(at), &element))
+            .map(move |at| self.write(&at, &element))
     }
 
     /// The same, where `word` gives whole words of rows, by row and by number in the row. What is in them behind the last
@@ -341,7 +342,7 @@ impl AimLayout {
         let word = move |row: usize, number| word(row - group * self.pus, number);
         (0..words(self.columns))
             .flat_map(move |word| self.banks(group, word))
-            .map(move |at| self.write_words(at, self.channels_of(at), &word))
+            .map(move |at| self.write_words(&at, &word))
     }
 
     /// Writes of a row, in its channel alone. `element` gives the elements by row and column; both exist.
@@ -352,8 +353,8 @@ impl AimLayout {
     ) -> impl Iterator<Item = Write> + 'a {
         let (group, bank) = (row / self.pus, row % BANKS);
         let channels = 1 << (row % self.pus / BANKS);
-        let at = move |word| Place { group, word, bank };
-        (0..words(self.columns)).map(move |word| self.write(at(word), channels, &element))
+        let at = move |word| Place { bank, channels, ..self.word_place(group, word) };
+        (0..words(self.columns)).map(move |word| self.write(&at(word), &element))
     }
 
     /// Writes of a column, in the channels that have a row in the bank, with what stands beside it in its words: the
@@ -365,26 +366,30 @@ impl AimLayout {
     ) -> impl Iterator<Item = Write> + 'a {
         let of_group = move |group| self.banks(group, column / MULTIPLIERS);
         let places = (0..self.groups()).flat_map(of_group);
-        places.map(move |at| self.write(at, self.channels_of(at), &element))
+        places.map(move |at| self.write(&at, &element))
     }
 
-    /// The banks in which a group has a word, the bank groups taking turns.
+    /// The banks in which a group has a word, the bank groups taking turns, and the channels that have a row of the matrix
+    /// there.
     fn banks(&self, group: usize, word: usize) -> impl Iterator<Item = Place> + use<> {
         let rows = self.pus.min(self.rows - group * self.pus);
+        let place = self.word_place(group, word);
         let banks = (0..BANKS).map(|n| n % 4 * 4 + n / 4).filter(move |&bank| bank < rows);
-        banks.map(move |bank| Place { group, word, bank })
+        banks.map(move |bank| {
+            let channels = u64::MAX >> (u64::BITS as usize - (rows - bank).div_ceil(BANKS));
+            Place { bank, channels, ..place }
+        })
     }
 
-    /// The channels that have a row of the matrix at a place.
-    fn channels_of(&self, at: Place) -> u64 {
-        let Place { group, bank, .. } = at;
-        let rows = self.pus.min(self.rows - group * self.pus);
-        u64::MAX >> (u64::BITS as usize - (rows - bank).div_ceil(BANKS))
+    /// Where a group has a word, in no bank yet.
+    fn word_place(&self, group: usize, word: usize) -> Place {
+        let (row, column) = self.place(word / self.tile, group, word % self.tile);
+        Place { group, word, row, column, bank: 0, channels: 0 }
     }
 
     /// The write of a word in a bank of some channels.
-    fn write(&self, at: Place, channels: u64, element: &impl Fn(usize, usize) -> u16) -> Write {
-        self.write_words(at, channels, &|row, word| {
+    fn write(&self, at: &Place, element: &impl Fn(usize, usize) -> u16) -> Write {
+        self.write_words(at, &|row, word| {
             let bits = |column: usize| match column < self.columns {
                 true => u64::from(element(row, column)),
                 false => 0,
@@ -396,14 +401,8 @@ impl AimLayout {
     }
 
     /// The same of whole words, by row and number. Those of rows that do not exist are +0.
-    fn write_words(
-        &self,
-        at: Place,
-        channels: u64,
-        word_of: &impl Fn(usize, usize) -> Word,
-    ) -> Write {
-        let Place { group, word, bank } = at;
-        let (row, column) = self.place(word / self.tile, group, word % self.tile);
+    fn write_words(&self, at: &Place, word_of: &impl Fn(usize, usize) -> Word) -> Write {
+        let &Place { group, word, row, column, bank, channels } = at;
         let of_channel = |channel: usize| {
             let of_row = group * self.pus + channel * BANKS + bank;
             let there = channels >> channel & 1 == 1 && of_row < self.rows;
@@ -427,12 +426,15 @@ fn words(elements: usize) -> usize {
     elements.div_ceil(MULTIPLIERS)
 }
 
-/// A word of the rows of a group that lie in one bank.
+/// A word of the rows of a group that lie in one bank: row and column of the bank, and the channels that have such a row.
 #[derive(Clone, Copy)]
 struct Place {
     group: usize,
     word: usize,
+    row: usize,
+    column: usize,
     bank: usize,
+    channels: u64,
 }
 
 /// A column that is written in one bank of some channels.
@@ -450,7 +452,7 @@ pub struct Write {
     /// Column.
     pub column: usize,
     /// For each channel its elements; +0 where it does not take them.
-    pub words: Box<[Word]>,
+    pub words: SmallVec<[Word; 1]>,
     /// The channels that take them: a bit for each, the lowest of the first.
     pub channels: u64,
 }
