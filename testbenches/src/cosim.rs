@@ -16,8 +16,8 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::path::Path;
 use std::{io, iter};
 
-/// Steps of shrinking, at the most.
-const SHRINKING: usize = 20_000;
+/// Cycles of shrinking, at the most: a second of most units, two minutes of a whole channel.
+const SHRINKING: u64 = 500_000;
 
 /// Cycles that an episode has to have to be shown where none fails, and how many are looked at.
 const SHOWN: usize = 100;
@@ -243,13 +243,11 @@ fn investigate<M: Bench>(
     let (mut shortest, mut shrunk) = (tree.current(), first.clone());
     cut(&mut shortest, &shrunk);
     // Verilator writes a line each time an assertion fails.
-    let steps = if first.is_assertion() { 0 } else { SHRINKING };
-    for _ in 0..steps {
-        if !tree.simplify() {
-            break;
-        }
+    let mut cycles_left = if first.is_assertion() { 0 } else { SHRINKING };
+    while cycles_left > 0 && tree.simplify() {
         let mut inputs = tree.current();
         loop {
+            cycles_left = cycles_left.saturating_sub(inputs.len() as u64);
             match bench.run(&inputs) {
                 Err((_, failure)) => {
                     cut(&mut inputs, &failure);
@@ -259,7 +257,7 @@ fn investigate<M: Bench>(
                     }
                     break;
                 }
-                Ok(_) if tree.complicate() => inputs = tree.current(),
+                Ok(_) if cycles_left > 0 && tree.complicate() => inputs = tree.current(),
                 Ok(_) => break,
             }
         }
