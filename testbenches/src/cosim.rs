@@ -16,7 +16,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::path::Path;
 use std::{io, iter};
 
-/// Cycles of shrinking, at the most: a second of most units, two minutes of a whole channel.
+/// Cycles of shrinking, at the most: half a minute of a whole channel, and far less of most units.
 const SHRINKING: u64 = 500_000;
 
 /// Cycles that an episode has to have to be shown where none fails, and how many are looked at.
