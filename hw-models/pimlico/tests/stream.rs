@@ -137,7 +137,8 @@ fn a_head_is_streamed_as_one_more_layer() {
         assert_eq!(number(&stays, "bytes_read"), passes * 6 * WIDE_LAYER + head + norm);
         assert_eq!(number(&streamed, "loads"), passes * 7);
         let peak = |report: &Value| number(report, "peak_rss_bytes");
-        // A busy machine may have touched more pages, never fewer: the least of some runs counts.
+        // A busy machine may have touched more pages, never fewer: the least of some runs counts. The kernel counts the
+        // pages of each processor in batches, by which a peak is up to half a MiB off.
         let least_of = |first: &Value, arguments: &str| {
             (0..4).map(|_| peak(&of(arguments))).fold(peak(first), u64::min)
         };
@@ -145,7 +146,9 @@ fn a_head_is_streamed_as_one_more_layer() {
         let streams = least_of(&streamed, "run --loaders 2 --stream-head");
         // Slots have three layers; with a head that is larger, two and the head.
         println!("{stays} {streams} of {head}");
-        assert!(streams < stays && (stays - streams).abs_diff(head.min(WIDE_LAYER)) < MIB / 2);
+        assert!(
+            streams < stays && (stays - streams).abs_diff(head.min(WIDE_LAYER)) < MIB + MIB / 2
+        );
 
         // Least of all: the head alone, or a layer.
         let limit =
