@@ -349,10 +349,11 @@ impl Module {
 
     /// What a WR on the pins writes is in the arrays.
     pub(super) fn land_next(&mut self) {
-        if let Some(write) = self.writes.pop_front() {
+        if let Some(write) = self.writes.front() {
             debug_assert!(self.open[write.bank] == Some(write.row));
-            land(&mut self.cells, &write);
+            land(&mut self.cells, write);
         }
+        self.writes.pop_front();
     }
 
     /// WRs that were on the pins, whose data are in the arrays: they are told as a whole, behind all data of earlier ones,
