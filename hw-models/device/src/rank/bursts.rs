@@ -254,10 +254,10 @@ impl Rank {
     fn end_moves(&mut self, from_tck: u64, refreshed_tck: u64) {
         let last_cycle = self.now.saturating_sub(1) / self.gear() * self.gear();
         if last_cycle >= from_tck && self.now > from_tck {
-            self.shown = self.shown_as_memory();
+            (self.shown, self.results) = (self.shown_as_memory(), None);
             self.patience.event(last_cycle);
         }
-        self.host.show(&self.shown);
+        self.host.show(&self.shown, self.results.as_ref());
         let refreshes = [refreshed_tck, self.record.refreshed_tck()];
         self.host.pass(from_tck..self.now, refreshes, self.config.timing.rfc_tck);
     }

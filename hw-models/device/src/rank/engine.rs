@@ -67,8 +67,8 @@ pub struct Rank {
     pub(super) passed_stretches: u64,
     /// A REF of the host has been on the pins in this cycle of the core.
     pub(super) refreshed: bool,
-    /// The context and the outputs of the cycle of the core.
-    pub(super) results: RankResults,
+    /// The context and the outputs of the cycle of the core, if it has any.
+    pub(super) results: Option<RankResults>,
 }
 
 impl Rank {
@@ -102,7 +102,7 @@ impl Rank {
             passed_waits: 0,
             passed_stretches: 0,
             refreshed: false,
-            results: RankResults::default(),
+            results: None,
             config,
             options,
         }
@@ -146,7 +146,7 @@ impl Rank {
     }
 
     /// One cycle of the core, of processing in memory: what the sequencer requests, and the host's next burst. Returns
-    /// what happens in it and the context and outputs of it, and tells what is made.
+    /// what happens in it, and tells what is made.
     ///
     /// # Panics
     ///
@@ -156,7 +156,7 @@ impl Rank {
         asked: &SequencerOut,
         operand: Option<&Beats>,
         made: &mut dyn FnMut(Made),
-    ) -> Result<(RankEvents, RankResults), DeviceError> {
+    ) -> Result<RankEvents, DeviceError> {
         let mut events = RankEvents::default();
         self.record.begin_tck(self.tck);
         let word_taken = self.step_control(asked, operand, &mut events);
@@ -173,7 +173,7 @@ impl Rank {
         }
         self.account(pins, drives, works);
         self.tck += self.gear();
-        Ok((events, self.results))
+        Ok(events)
     }
 
     /// tCK in a cycle of the core.
@@ -376,7 +376,7 @@ impl Rank {
         let asks = asked.finish_valid_o || asked.weigh_valid_o || word_taken;
         let comes = added.tree.is_some() || added.reads.is_some() || context.is_some();
         if !asks && !comes && self.watch.is_none() && self.softmax.rests() {
-            self.results = RankResults::default();
+            self.results = None;
             return false;
         }
         let is_late = self.softmax.is_late();
@@ -404,7 +404,8 @@ impl Rank {
         events.word_made = made.word_made;
         events.context_made = U::new(elements.iter().flatten().count() as u64);
         events.output_made = U::new(made.outputs.iter().flatten().count() as u64);
-        self.results = results(&elements, &made.outputs);
+        let is_made = events.context_made != U::new(0) || events.output_made != U::new(0);
+        self.results = is_made.then(|| results(&elements, &made.outputs));
         for Element { head, bits } in made.weights.into_iter().flatten() {
             tell(Made::Weight { head: head.get() as usize, bits });
         }

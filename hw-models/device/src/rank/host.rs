@@ -4,7 +4,7 @@
 use crate::config::Config;
 use crate::options::{Gear, Options};
 use pimlico_dpa::types::{Fault, Pins, RankResults, RunEnd, Status};
-use pimlico_ports::{Model, U};
+use pimlico_ports::Model;
 use pimlico_units::gear::{self, Gear1, Gear2, Gear4};
 use pimlico_units::module::{HostPort, HostPortIn, HostPortOut};
 use std::ops::Range;
@@ -76,12 +76,10 @@ pub struct Shown {
     pub settled: bool,
     /// The operand is taken.
     pub operand_taken: bool,
-    /// What the rank makes; of it the context and the outputs.
-    pub results: RankResults,
 }
 
 impl Shown {
-    /// Nothing but the status of the cycle before, which the port shows when it is asked for it.
+    /// Nothing but the status of the cycle before, which the port shows when it is asked for it, if nothing is made either.
     pub fn is_plain(&self, before: &Self) -> bool {
         !self.refreshes
             && self.fault == Fault::None
@@ -89,8 +87,6 @@ impl Shown {
             && self.end.is_none()
             && !(self.over && self.settled)
             && !self.operand_taken
-            && self.results.context_valid == U::new(0)
-            && self.results.output_valid == U::new(0)
     }
 
     /// The words of the status are those of the cycle before.
@@ -129,21 +125,14 @@ impl Host {
         self.input.host_pins_i = pins.encode();
     }
 
-    /// The cycle of the core shows this until the next one.
-    pub fn show(&mut self, shown: &Shown) {
+    /// The cycle of the core shows this until the next one, and of what the rank makes the context and the outputs.
+    pub fn show(&mut self, shown: &Shown, results: Option<&RankResults>) {
         let Shown { overflow, status, fault, end, over, settled, operand_taken, .. } = *shown;
-        self.input = HostPortIn {
-            overflow_i: overflow,
-            end_valid_i: end.is_some(),
-            end_i: end.unwrap_or_default(),
-            status_i: status,
-            fault_i: fault,
-            over_i: over,
-            settled_i: settled,
-            operand_taken_i: operand_taken,
-            results_i: shown.results,
-            ..self.input
-        };
+        let input = &mut self.input;
+        (input.overflow_i, input.status_i, input.fault_i) = (overflow, status, fault);
+        (input.end_valid_i, input.end_i) = (end.is_some(), end.unwrap_or_default());
+        (input.over_i, input.settled_i, input.operand_taken_i) = (over, settled, operand_taken);
+        input.results_i = results.copied().unwrap_or_default();
     }
 
     /// The tCK that has begun: what host and module drive on the host's data bus, and whether a REF is on the chips'

@@ -27,14 +27,14 @@ impl Rank {
             of_module = self.step_as_memory(asked.pins_o, to_chips);
             refreshes = asked.pins_o.command == PinCommand::Ref;
             if is_first {
-                self.shown = self.shown_as_memory();
+                (self.shown, self.results) = (self.shown_as_memory(), None);
                 self.patience.event(self.now);
             }
         } else if is_first {
             self.shown = self.step_run(&asked, made)?;
             refreshes = self.shown.refreshes;
         }
-        self.host.show(&self.shown);
+        self.host.show(&self.shown, self.results.as_ref());
         let seen = self.host.step_tck(driven, of_module, refreshes);
         self.record.channel_data(self.now, driven, seen);
         if (self.now + 1).is_multiple_of(self.gear()) {
@@ -86,7 +86,7 @@ impl Rank {
                 continue;
             }
             let shown = self.step_run(asked, made)?;
-            if !shown.is_plain(&self.shown) {
+            if !shown.is_plain(&self.shown) || self.results.is_some() {
                 self.rest_since(from_tck, looking);
                 self.shown = shown;
                 return self.show_cycle(until_tck, looking);
@@ -104,7 +104,7 @@ impl Rank {
         if self.now > from_tck {
             self.tell_look(looking, self.now - 1);
             let command = looking.take(self.now).map(|(at_tck, pins)| (at_tck - from_tck, pins));
-            self.host.show(&self.shown);
+            self.host.show(&self.shown, self.results.as_ref());
             let record = &mut self.record;
             self.host.rest(self.now - from_tck, command, &mut |tck, beats| {
                 record.channel_data(from_tck + tck, [None; 2], beats.map(Some));
@@ -115,7 +115,7 @@ impl Rank {
 
     /// The host's port sees the cycle of the core, or what is left of it, until a tCK at the most and without data of the host.
     fn show_cycle(&mut self, until_tck: u64, looking: &mut Looking<'_>) -> Result<(), DeviceError> {
-        self.host.show(&self.shown);
+        self.host.show(&self.shown, self.results.as_ref());
         let begins = self.now.is_multiple_of(self.gear());
         let end_tck = (self.now + 1).next_multiple_of(self.gear());
         for tck in self.now..end_tck.min(until_tck) {
@@ -189,7 +189,7 @@ impl Rank {
             self.watch_dispatcher();
         }
         let operand = host.operand_valid_o.then_some(&host.operand_o);
-        let (events, results) = self.cycle(&asked, operand, made)?;
+        let events = self.cycle(&asked, operand, made)?;
         let output = self.front.output();
         self.sequencer.step(output, events);
         let is_event = output.fetch_read_o || events != RankEvents::default() || over;
@@ -207,7 +207,6 @@ impl Rank {
             over,
             settled,
             operand_taken: events.bus_taken && asked.bus_o.write && asked.bus_o.host,
-            results,
         })
     }
 }

@@ -8,7 +8,7 @@
 use super::engine::Rank;
 use super::host::Shown;
 use super::slot::SlotPhase;
-use pimlico_dpa::types::{Fault, RankResults};
+use pimlico_dpa::types::Fault;
 use pimlico_units::module::HostPortOut;
 
 impl Rank {
@@ -25,7 +25,7 @@ impl Rank {
             && self.operands.is_idle()
             && self.softmax.rests()
             && self.sums.may_rest()
-            && self.results == RankResults::default()
+            && self.results.is_none()
             && self.wave.is_none()
             && self.watch.is_none()
             && !self.record.draws();
