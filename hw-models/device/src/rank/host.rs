@@ -79,9 +79,10 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// Nothing but the status of the cycle before, which the port shows when it is asked for it, if nothing is made either.
-    pub fn is_plain(&self, before: &Self) -> bool {
-        !self.refreshes
+    /// Nothing but the status of the cycle before, which the port shows when it is asked for it.
+    pub fn is_plain(&self, results: Option<&RankResults>, before: &Self) -> bool {
+        results.is_none()
+            && !self.refreshes
             && self.fault == Fault::None
             && self.has_status_of(before)
             && self.end.is_none()

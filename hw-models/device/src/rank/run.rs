@@ -86,7 +86,7 @@ impl Rank {
                 continue;
             }
             let shown = self.step_run(asked, made)?;
-            if !shown.is_plain(&self.shown) || self.results.is_some() {
+            if !shown.is_plain(self.results.as_ref(), &self.shown) {
                 self.rest_since(from_tck, looking);
                 self.shown = shown;
                 return self.show_cycle(until_tck, looking);
