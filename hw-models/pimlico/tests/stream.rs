@@ -138,7 +138,8 @@ fn a_head_is_streamed_as_one_more_layer() {
         assert_eq!(number(&streamed, "loads"), passes * 7);
         let peak = |report: &Value| number(report, "peak_rss_bytes");
         // A busy machine may have touched more pages, never fewer: the least of some runs counts. The kernel counts the
-        // pages of each processor in batches, by which a peak is up to half a MiB off.
+        // pages of each processor in batches, by which each of two peaks may be half a MiB off. The bound leaves half a MiB
+        // more.
         let least_of = |first: &Value, arguments: &str| {
             (0..4).map(|_| peak(&of(arguments))).fold(peak(first), u64::min)
         };
