@@ -15,9 +15,13 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-/// A host that has no data of its own for a module, and no command but an RD of a window.
+/// A host that has no data of its own for a module, and no command but RDs of a window, the next when it has seen what the
+/// one before gives.
 pub trait Onlooker {
-    /// When its RD comes, if it has one left.
+    /// Until when it does no more than that: where it has an RD, until it has seen what that gives.
+    fn until_tck(&self) -> u64;
+
+    /// When its next RD comes, if it has one.
     fn reads_tck(&self) -> Option<u64>;
 
     /// The tCK of the RD comes, which is on the pins.
@@ -54,12 +58,11 @@ pub trait Dimm {
         made: &mut dyn FnMut(Made),
     ) -> Result<[Option<u64>; 2], DeviceError>;
 
-    /// tCK in which a program runs and the host does no more than to [look on](Onlooker). Goes on until `until_tck` at the
-    /// most, and maybe not at all; [`tck`](Self::tck) says how far. The same as [`step`](Self::step) by step, but that those
-    /// who watch the host's data bus are not told that nothing is on it.
+    /// tCK in which a program runs and the host does no more than to [look on](Onlooker). Goes on as long as the host does at
+    /// the most, and maybe not at all; [`tck`](Self::tck) says how far. The same as [`step`](Self::step) by step, but that
+    /// those who watch the host's data bus are not told that nothing is on it.
     fn pass(
         &mut self,
-        _until_tck: u64,
         _host: &mut dyn Onlooker,
         _made: &mut dyn FnMut(Made),
     ) -> Result<(), DeviceError> {

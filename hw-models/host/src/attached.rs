@@ -154,20 +154,32 @@ impl<D: Dimm> Attached<D> {
     }
 }
 
-/// A host that looks at the status of a run that goes on.
+/// A host that looks at the status of a run that goes on, again and again until it says something new.
 struct Polling<'a> {
     controller: &'a mut MemoryController,
-    reads_tck: Option<u64>,
     asked: &'a mut VecDeque<Asked>,
+    poll_tck: u64,
+    /// What the status said last, if that is no end and nothing that went wrong, and when it has last said so again.
+    says: Option<ModuleStatus>,
+    said_tck: Option<u64>,
+    until_tck: u64,
+    /// The next look, and the last.
+    reads_tck: Option<u64>,
+    last_tck: Option<u64>,
 }
 
 impl Onlooker for Polling<'_> {
+    fn until_tck(&self) -> u64 {
+        self.until_tck
+    }
+
     fn reads_tck(&self) -> Option<u64> {
         self.reads_tck
     }
 
     fn read(&mut self) -> Pins {
         let Some(at_tck) = self.reads_tck.take() else { return Pins::NONE };
+        self.last_tck = Some(at_tck);
         self.asked.push_back(Asked::Status);
         self.controller.push(Transaction::Read(message::status())).expect("a window of the module");
         self.controller.command(at_tck).unwrap_or_default()
@@ -175,6 +187,27 @@ impl Onlooker for Polling<'_> {
 
     fn see(&mut self, at_tck: u64, beats: [u64; 2]) {
         (2 * at_tck..).zip(beats).for_each(|(clock, beat)| self.controller.take(clock, Some(beat)));
+        let [beats] = self.controller.read() else { return };
+        let says = ModuleStatus::of(beats);
+        if says.is_some() && says == self.says {
+            self.look_again(at_tck + 1);
+        }
+    }
+}
+
+impl Polling<'_> {
+    /// In this tCK it is known that the last look has told nothing new.
+    fn look_again(&mut self, known_tck: u64) {
+        let Some(last_tck) = self.last_tck else { return };
+        self.said_tck = Some(known_tck);
+        self.asked.pop_front();
+        self.controller.forget_read();
+        self.controller.stay_silent(last_tck + 1);
+        let at_tck = known_tck.max(last_tck + self.poll_tck);
+        if self.controller.would_read(message::status(), at_tck) {
+            self.reads_tck = Some(at_tck);
+            self.until_tck = self.controller.read_until(at_tck);
+        }
     }
 }
 
@@ -231,6 +264,12 @@ impl HostRun<'_> {
 
     fn is_started(&self) -> bool {
         self.messages.is_empty()
+    }
+
+    /// The status has said that the run goes on, and nothing else.
+    fn goes_on(&self) -> bool {
+        let ModuleStatus { runs, ended, lost, refused, .. } = self.status;
+        runs && !ended && !lost && !refused
     }
 
     /// It is about to read the status.
@@ -321,16 +360,30 @@ impl<D: Dimm> Attached<D> {
         if until_tck <= tck {
             return Ok(());
         }
-        let mut host =
-            Polling { controller: &mut self.controller, reads_tck: looks, asked: &mut run.asked };
-        self.dimm.pass(until_tck, &mut host, made)?;
-        if let Some(reads_tck) = looks.filter(|_| host.reads_tck.is_none()) {
-            run.poll_at = reads_tck + self.dimm.options().poll_tck;
+        let (poll_tck, says) = (self.dimm.options().poll_tck, run.goes_on().then_some(run.status));
+        let mut host = Polling {
+            controller: &mut self.controller,
+            asked: &mut run.asked,
+            poll_tck,
+            says,
+            said_tck: None,
+            until_tck,
+            reads_tck: looks,
+            last_tck: None,
+        };
+        self.dimm.pass(&mut host, made)?;
+        let Polling { last_tck, said_tck, .. } = host;
+        let tck = self.dimm.tck();
+        if let Some(said_tck) = said_tck {
+            run.news_tck = said_tck;
+            self.read_before = self.read;
+        }
+        if let Some(last_tck) = last_tck {
+            run.poll_at = last_tck + poll_tck;
             // Behind the RD there is no command.
-            self.silent = self.dimm.tck() > reads_tck + 1;
-            if self.silent {
-                let next = self.controller.command(reads_tck + 1);
-                debug_assert!(next.is_none(), "nothing else was asked for");
+            self.silent = tck > last_tck + 1;
+            if self.silent && run.asks_status() {
+                self.controller.stay_silent(last_tck + 1);
             }
         }
         Ok(())

@@ -276,6 +276,12 @@ impl MemoryController {
         Some(command)
     }
 
+    /// A tCK in which it has no command, as nothing waits and no REF is due.
+    pub fn stay_silent(&mut self, at_tck: u64) {
+        let command = self.command(at_tck);
+        debug_assert!(command.is_none(), "nothing was asked for");
+    }
+
     /// A tCK before which there is no other command, behind one without: not later than that of the next, or when the
     /// pins have been left.
     pub fn next_tck(&self, at_tck: u64) -> u64 {
@@ -371,6 +377,11 @@ impl MemoryController {
     /// The same, and forgets them.
     pub fn take_read(&mut self) -> Vec<Beats> {
         std::mem::take(&mut self.read)
+    }
+
+    /// Forgets them.
+    pub fn forget_read(&mut self) {
+        self.read.clear();
     }
 
     /// Closes all banks, if any is open and all that are may be closed.

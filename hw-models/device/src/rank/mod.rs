@@ -82,11 +82,10 @@ impl Dimm for Rank {
 
     fn pass(
         &mut self,
-        until_tck: u64,
         host: &mut dyn Onlooker,
         made: &mut dyn FnMut(Made),
     ) -> Result<(), DeviceError> {
-        self.pass(until_tck, &mut Looking::of(host), made)
+        self.pass(&mut Looking::of(host), made)
     }
 
     fn move_bursts(&mut self, host: &mut dyn BurstHost) -> bool {

@@ -48,11 +48,11 @@ impl Rank {
     /// See [`Dimm::pass`](crate::Dimm::pass).
     pub(super) fn pass(
         &mut self,
-        until_tck: u64,
         looking: &mut Looking<'_>,
         made: &mut dyn FnMut(Made),
     ) -> Result<(), DeviceError> {
-        while self.now < until_tck {
+        while self.now < looking.host.until_tck() {
+            let until_tck = looking.host.until_tck();
             let asked = self.host.begin_tck(Pins::NONE);
             if asked.memory_o || !self.host.is_passive() {
                 break;
