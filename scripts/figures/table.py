@@ -48,6 +48,7 @@ FIGURES = [
     Figure("the same, one rank, timing only", "figures/layer on a rank, timing", "s", 0.3),
     Figure("timing only, no piece used twice", "figures/attention, timing", "MAC/s", 5e9, "without data"),
     Figure("the same, channel-cycles", "figures/attention, timing, channel-cycles", "cycles/s", 40e6, "channel-cycles"),
+    Figure("the same, a matrix of 49152 x 12288", "figures/gemv, timing", "MAC/s", 5e9, "without data"),
     Figure("NeuPIMs' channel, MEM saturated", "figures/row buffers, channel-tCK", "tCK/s", 10e6),
     Figure("units against their Verilated twins", None, "times", 10),
     Figure("engine against the Verilated module", "engine and module", "times", 100),

@@ -2,6 +2,7 @@
 //! Which slots were used, and why the others were not.
 
 use crate::statistics::Statistics;
+use pimlico_units::lap::Walk;
 use std::ops::Range;
 
 /// Why no all-bank RD could be chosen, as the rank controller knows it.
@@ -91,6 +92,14 @@ impl Accounts {
             Some(Cause::RowSwitch) => &mut lost.row_switch,
             None => &mut self.pending,
         } += tck;
+    }
+
+    /// Goes over all of it, for [laps](pimlico_units::lap), in a tCK.
+    pub fn walk(&mut self, walk: &mut Walk<'_>, now: u64) {
+        let Self { statistics, slot_tck: _, from_tck: _, slot_until, pending } = self;
+        statistics.walk(walk);
+        walk.time(slot_until, now);
+        walk.still(*pending);
     }
 
     /// Ends the operator.

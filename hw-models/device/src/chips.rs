@@ -12,6 +12,7 @@ use crate::dram::Dram;
 use crate::mapping::Place;
 use crate::sizes::{Burst, CHIPS};
 use pimlico_dpa::types::{PinCommand, Pins};
+use pimlico_units::lap::Walk;
 use std::ops::Range;
 
 /// The chips of a rank.
@@ -63,8 +64,22 @@ impl Chips {
     ///
     /// If there is none.
     pub fn row_of_all_banks(&self) -> usize {
-        let row = self.open[0].filter(|_| self.open.iter().all(|row| *row == self.open[0]));
-        row.expect("one row is open in all banks")
+        self.open_row().expect("one row is open in all banks")
+    }
+
+    /// The same, if there is one.
+    pub fn open_row(&self) -> Option<usize> {
+        self.open[0].filter(|_| self.open.iter().all(|row| *row == self.open[0]))
+    }
+
+    /// Goes over all of it but what they hold, for [laps](pimlico_units::lap), where one row is open in all banks.
+    pub fn walk(&mut self, walk: &mut Walk<'_>) {
+        walk.refuse_if(!self.is_idle() || self.open_row().is_none());
+        for row in self.open.iter_mut().flatten() {
+            let mut moved = *row as u16;
+            walk.row(&mut moved);
+            *row = moved.into();
+        }
     }
 
     /// Whether no bank is open.

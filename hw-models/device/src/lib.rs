@@ -80,6 +80,7 @@ mod sizes;
 pub mod spd;
 pub mod spec;
 mod statistics;
+mod tape;
 mod timeline;
 mod topology;
 mod traffic;

@@ -3,6 +3,7 @@
 
 use pimlico_dpa::types::Load;
 use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW};
+use pimlico_units::lap::Walk;
 
 /// What the dispatcher does with its memories in a cycle.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,6 +26,8 @@ pub struct Memories {
     table: Box<[u16]>,
     fetched: [u64; 2],
     entry: u16,
+    /// Its address.
+    entry_at: u16,
 }
 
 impl Memories {
@@ -35,6 +38,7 @@ impl Memories {
             table: vec![NO_ROW; ENTRIES].into(),
             fetched: [0; 2],
             entry: 0,
+            entry_at: 0,
         }
     }
 
@@ -46,6 +50,24 @@ impl Memories {
     /// Entry of the table at the last address.
     pub fn entry(&self) -> u16 {
         self.entry
+    }
+
+    /// Its address.
+    pub fn entry_at(&self) -> u16 {
+        self.entry_at
+    }
+
+    /// What the table has at an address, if there is one.
+    pub fn looked_up(&self, at: u16) -> Option<u16> {
+        self.table.get(usize::from(at)).copied()
+    }
+
+    /// Goes over what was read last, for [laps](pimlico_units::lap).
+    pub fn walk(&mut self, walk: &mut Walk<'_>) {
+        let Self { commands: _, table: _, fetched, entry, entry_at } = self;
+        fetched.iter().for_each(|word| walk.still(*word));
+        walk.row(entry);
+        walk.moves(entry_at);
     }
 
     /// The end of a cycle.
@@ -72,6 +94,7 @@ impl Memories {
             self.fetched = std::array::from_fn(word);
         }
         if let Some(at) = entry {
+            self.entry_at = at as u16;
             self.entry = self.table.get(at).copied().unwrap_or(NO_ROW);
         }
     }

@@ -10,9 +10,11 @@ use crate::config::Timing;
 use crate::data_bus::Beats;
 use crate::pins::{BusDriver, PinWatch};
 use crate::statistics::Statistics;
+use crate::tape::{Tape, Told};
 use crate::timeline::Timeline;
 use crate::traffic::{HostTransfer, Traffic};
 use pimlico_dpa::types::{PinCommand, Pins};
+use pimlico_units::lap::Walk;
 use std::ops::Range;
 
 /// What a module in its channel has of its `record`; its tCK since the reset is in the field that is named.
@@ -72,6 +74,8 @@ pub struct Record {
     refreshed_tck: u64,
     /// The tCK that has begun.
     tck: u64,
+    /// What those who watch the chips' pins are told, where that is kept.
+    tape: Option<Tape>,
 }
 
 /// A burst on the chips' data bus.
@@ -97,7 +101,60 @@ impl Record {
             burst: None,
             refreshed_tck: 0,
             tck: 0,
+            tape: None,
         }
+    }
+
+    /// Keeps what those who watch the chips' pins are told from here on; returns what was kept before.
+    pub fn keep(&mut self, tape: Option<Tape>) -> Option<Tape> {
+        let tape = tape.filter(|_| self.watch.is_some());
+        std::mem::replace(&mut self.tape, tape)
+    }
+
+    /// Tells nobody anything until [`watch_again`](Self::watch_again). Returns who watches.
+    pub fn unwatch(&mut self) -> Option<Box<dyn PinWatch>> {
+        self.watch.take()
+    }
+
+    /// They watch again.
+    pub fn watch_again(&mut self, watch: Option<Box<dyn PinWatch>>) {
+        self.watch = watch;
+    }
+
+    /// Tells them again of something that was kept.
+    pub fn tell_again(&mut self, told: &Told, reads: &[Pins]) {
+        let Some(watch) = &mut self.watch else { return };
+        match *told {
+            Told::Command { at_tck, pins } => watch.command(at_tck, pins),
+            Told::Reads { from_tck, every_tck, .. } => watch.reads(from_tck, every_tck, reads),
+            Told::Data { from_tck, until_tck, driver, .. } => {
+                watch.data(from_tck, until_tck, driver);
+            }
+        }
+    }
+
+    /// Goes over all of it that is not the host's, for [laps](pimlico_units::lap), in a tCK.
+    pub fn walk(&mut self, walk: &mut Walk<'_>, now: u64) {
+        walk.refuse_if(self.burst.is_some() || self.draws());
+        let Self {
+            slot_tck: _,
+            burst_tck: _,
+            rfc_tck: _,
+            accounts,
+            traffic: _,
+            timeline: _,
+            runs: _,
+            is_access: _,
+            watch: _,
+            burst: _,
+            refreshed_tck,
+            tck,
+            tape: _,
+        } = self;
+        accounts.walk(walk, now);
+        walk.time(refreshed_tck, now);
+        walk.still(now - *tck);
+        walk.moves(tck);
     }
 
     /// Has the pins of chips and host watched from here on.
@@ -166,6 +223,9 @@ impl Record {
         if let Some(watch) = &mut self.watch {
             watch.command(self.tck, pins);
         }
+        if let Some(tape) = &mut self.tape {
+            tape.told.push(Told::Command { at_tck: self.tck, pins });
+        }
         if pins.command == PinCommand::Ref {
             self.refreshed_tck = self.tck + self.rfc_tck;
         }
@@ -181,6 +241,9 @@ impl Record {
     pub fn reads(&mut self, from_tck: u64, every_tck: u64, reads: &[Pins]) {
         if let Some(watch) = &mut self.watch {
             watch.reads(from_tck, every_tck, reads);
+        }
+        if let Some(tape) = &mut self.tape {
+            tape.push_reads(from_tck, every_tck, reads);
         }
         self.accounts.statistics.commands[PinCommand::RdAll as usize] += reads.len() as u64;
     }
@@ -202,6 +265,10 @@ impl Record {
     fn tell(&mut self, burst: &Burst) {
         if let Some(watch) = &mut self.watch {
             watch.data(burst.from_tck, burst.until_tck, burst.driver);
+        }
+        if let Some(tape) = &mut self.tape {
+            let Burst { from_tck, until_tck, driver } = *burst;
+            tape.told.push(Told::Data { at_tck: self.tck, from_tck, until_tck, driver });
         }
     }
 

@@ -4,6 +4,7 @@
 use crate::set_up::SetUp;
 use pimlico_dpa::types::PinCommand;
 use pimlico_ports::Enumerated;
+use pimlico_units::lap::Walk;
 
 /// All-bank RD slots that stayed empty, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,6 +80,25 @@ impl Statistics {
             macs: self.macs + other.macs,
             set_up: self.set_up.and(other.set_up),
         }
+    }
+
+    /// Goes over what of it the device counts, for [laps](pimlico_units::lap).
+    pub(crate) fn walk(&mut self, walk: &mut Walk<'_>) {
+        let Self {
+            cycles: _,
+            used,
+            lost_tck,
+            commands,
+            bus_cycles,
+            adder_unit_cycles,
+            softmax_unit_cycles,
+            macs: _,
+            set_up: _,
+        } = self;
+        let Lost { row_switch, refresh, fill_drain, bubble, io, host } = lost_tck;
+        let lost = [row_switch, refresh, fill_drain, bubble, io, host];
+        let others = [used, bus_cycles, adder_unit_cycles, softmax_unit_cycles];
+        others.into_iter().chain(lost).chain(commands).for_each(|count| walk.moves(count));
     }
 
     /// Lost time in slots of `slot_tck`. Used and lost slots together are the duration, of which a

@@ -16,7 +16,7 @@ use std::time::Duration;
 const MATRIX: u64 = 4096 * 4096;
 
 /// Name, words of the command, and what it is counted in: multiply-accumulates, tCK, or nothing for a time.
-const FIGURES: [(&str, &str, u64); 10] = [
+const FIGURES: [(&str, &str, u64); 11] = [
     (
         "attention, 24 heads of 16K",
         "l3 attention --model gpt-175b --heads 24 --context 16384",
@@ -34,6 +34,7 @@ const FIGURES: [(&str, &str, u64); 10] = [
     ("layer on a rank, timing", "l3 layer --model gpt-175b --context 16384 --timing-only", 0),
     ("attention, timing", DIFFERENT, 2 * 128 * TOKENS),
     ("attention, timing, channel-cycles", DIFFERENT, 0),
+    ("gemv, timing", "l3 gemv --rows 49152 --cols 12288 --timing-only", 49_152 * 12_288),
     ("row buffers, channel-tCK", ROW_BUFFERS, 12 * 200_000),
 ];
 

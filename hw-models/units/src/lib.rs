@@ -44,6 +44,7 @@ pub mod arith;
 pub mod bank;
 pub mod channel;
 pub mod gear;
+pub mod lap;
 pub mod module;
 pub mod npu;
 mod prim;

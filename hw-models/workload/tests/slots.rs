@@ -38,13 +38,24 @@ fn without_bits(event: Event) -> Event {
     }
 }
 
-/// Runs both, and finds them equal. Returns the slots that were passed, and the cycles of waits.
+/// Runs both, and finds them equal. Returns the slots that were passed, the cycles of waits, and the laps.
 fn equal<T: PartialEq + Debug>(
     config: &Config,
     options: Options,
-    [without_data, timeline]: [bool; 2],
+    ways: [bool; 2],
     run: impl Fn(&mut dyn RankDevice) -> T,
-) -> Result<[u64; 2], TestCaseError> {
+) -> Result<[u64; 3], TestCaseError> {
+    equal_where(config, options, ways, None, run)
+}
+
+/// The same where rows that are gone through at once are left after so many tCK.
+fn equal_where<T: PartialEq + Debug>(
+    config: &Config,
+    options: Options,
+    [without_data, timeline]: [bool; 2],
+    longest_tck: Option<u64>,
+    run: impl Fn(&mut dyn RankDevice) -> T,
+) -> Result<[u64; 3], TestCaseError> {
     let [(passed, passing), (none, stepped)] = [false, true].map(|is_stepped| {
         let mut device = Attached::engine(config, options).expect("an L3 rank");
         if is_stepped {
@@ -52,6 +63,9 @@ fn equal<T: PartialEq + Debug>(
         }
         if without_data {
             device.leave_data_out();
+        }
+        if let Some(tck) = longest_tck {
+            device.dimm_mut().leave_laps_after(tck);
         }
         let log = Log::default();
         device.watch(Box::new(log.clone()));
@@ -67,7 +81,8 @@ fn equal<T: PartialEq + Debug>(
             events = events.into_iter().map(without_bits).collect();
         }
         let drawn = format!("{:?}", device.timeline());
-        let passed = [device.dimm().passed_slots(), device.dimm().passed_waits()];
+        let rank = device.dimm();
+        let passed = [rank.passed_slots(), rank.passed_waits(), rank.passed_laps()];
         (passed, (events, tck, statistics, (transfers, drawn), result))
     });
     let first = passing.0.iter().zip(&stepped.0).position(|(passing, stepped)| passing != stepped);
@@ -80,7 +95,7 @@ fn equal<T: PartialEq + Debug>(
     prop_assert_eq!(passing.2, stepped.2);
     prop_assert_eq!(passing.3, stepped.3);
     prop_assert!(without_data || passing.4 == stepped.4, "{:?}, {:?}", passing.4, stepped.4);
-    prop_assert_eq!(none, [0; 2], "units that are watched are stepped");
+    prop_assert_eq!(none, [0; 3], "units that are watched are stepped");
     Ok(passed)
 }
 
@@ -149,6 +164,11 @@ fn multiply(
     made.map(|(outputs, _)| outputs).map_err(|error| format!("{error:?}"))
 }
 
+/// A matrix and a vector of a shape, all of whose numbers are 0.
+fn without_numbers((rows, columns): (usize, usize)) -> Operands {
+    Operands { matrix: vec![vec![0; columns]; rows], vector: vec![0; columns] }
+}
+
 proptest! {
     #![proptest_config(cases(60))]
 
@@ -164,6 +184,23 @@ proptest! {
         let io_buffers = if ping_pong { IoBuffers::PingPong } else { IoBuffers::Single };
         let operands = Operands::synthetic(shape.0, shape.1, seed);
         equal(&config, options, ways, |device| multiply(device, &operands, io_buffers, shape))?;
+    }
+
+    /// Of many rows, so that some are gone through at once.
+    #[test]
+    fn rows_of_matrices_are_equal(
+        config in configs(),
+        options in options(),
+        shape in (200..=800_usize, prop_oneof![4100..=9000_usize, Just(8192)]),
+        ping_pong in any::<bool>(),
+        timeline in prop::bool::weighted(0.1),
+        longest_tck in prop::option::of(1..5000_u64),
+    ) {
+        let io_buffers = if ping_pong { IoBuffers::PingPong } else { IoBuffers::Single };
+        let operands = without_numbers(shape);
+        equal_where(&config, options, [true, timeline], longest_tck, |device| {
+            multiply(device, &operands, io_buffers, shape)
+        })?;
     }
 
     #[test]
@@ -348,10 +385,28 @@ fn slots_of_a_matrix_are_passed() {
         let passed = equal(&Config::ddr4_3200(), options, [false; 2], |device| {
             multiply(device, &operands, IoBuffers::PingPong, shape)
         });
-        let [passed, waited] = passed.expect("equal");
+        let [passed, waited, _] = passed.expect("equal");
         assert!(passed >= least, "{passed} of {}", 3 * 128);
         waits += waited;
     }
     // Results of a row are mostly on their way while the next is opened.
     assert!(waits >= 30, "{waits} cycles");
+}
+
+/// Most of the rows of the banks are, as long as no REF is due.
+#[test]
+fn rows_of_a_matrix_are_gone_through() {
+    let shape = (16 * 100, 8192);
+    let operands = without_numbers(shape);
+    for gear in [Gear::One, Gear::DEFAULT, Gear::Four] {
+        // With REFs, without, and where the host looks so seldom that it sends operands while rows are gone through.
+        for (refresh, poll_tck, least) in [(true, 64, 130), (false, 64, 180), (false, 6000, 100)] {
+            let options = Options { gear, refresh, poll_tck, ..Options::default() };
+            let passed = equal(&Config::ddr4_3200(), options, [true, false], |device| {
+                multiply(device, &operands, IoBuffers::PingPong, shape)
+            });
+            let [.., laps] = passed.expect("equal");
+            assert!(laps >= least, "{laps} of 200 at {gear:?}, {refresh}, {poll_tck}");
+        }
+    }
 }

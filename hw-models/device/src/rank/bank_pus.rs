@@ -20,6 +20,7 @@ use pimlico_dpa::types::Mac;
 use pimlico_ports::Model;
 use pimlico_units::arith::{Binary16, Binary32, Format, Fp};
 use pimlico_units::bank::{BankPu, BankPuIn, BankPuOut, Beat, SideBySide};
+use pimlico_units::lap::Walk;
 use std::collections::VecDeque;
 
 /// Slots without an RD_ALL after which no PU has anything left to do.
@@ -79,6 +80,9 @@ pub trait Pus<A: Format> {
 
     /// An element of the result register of a PU, as its port shows it in the last cycle.
     fn result(&self, pu: usize, lane: usize) -> Fp<A>;
+
+    /// Goes over what is no data, for [laps](pimlico_units::lap).
+    fn walk(&self, walk: &mut Walk<'_>);
 }
 
 impl Pus<Binary16> for SideBySide<Binary16> {
@@ -98,6 +102,10 @@ impl Pus<Binary16> for SideBySide<Binary16> {
 
     fn result(&self, pu: usize, lane: usize) -> Fp<Binary16> {
         SideBySide::result(self, pu, lane)
+    }
+
+    fn walk(&self, walk: &mut Walk<'_>) {
+        SideBySide::walk(self, walk);
     }
 }
 
@@ -141,6 +149,10 @@ impl<A: Format> Pus<A> for OneByOne<A> {
 
     fn result(&self, pu: usize, lane: usize) -> Fp<A> {
         self.outputs[pu].result_o[lane]
+    }
+
+    fn walk(&self, walk: &mut Walk<'_>) {
+        self.models.iter().for_each(|model| model.walk(walk));
     }
 }
 
@@ -284,6 +296,24 @@ impl<A: SumElement> BankPus<A> {
             }
         }
         is_new
+    }
+
+    /// Goes over what is no data, for [laps](pimlico_units::lap), in a tCK.
+    pub fn walk(&mut self, walk: &mut Walk<'_>, now: u64) {
+        walk.refuse_if(self.watched.is_some());
+        let Self { pus, pending, next_slot_tck, slots_left, .. } = self;
+        pus.walk(walk);
+        walk.size(pending.len());
+        for Pending { at_tck, read: Read { mac, row, column } } in pending {
+            walk.time(at_tck, now);
+            walk.bits(mac);
+            walk.size(*column);
+            let mut moved = *row as u16;
+            walk.row(&mut moved);
+            *row = moved.into();
+        }
+        walk.time(next_slot_tck, now);
+        walk.still(*slots_left);
     }
 
     /// Has [`ports`](Self::ports) show the PUs at a bank, from the reset on.

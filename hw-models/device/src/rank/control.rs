@@ -8,6 +8,7 @@ use crate::config::Timing;
 use crate::options::Options;
 use pimlico_dpa::types::{ArrayRequest, BusRequest, Mac, Pins};
 use pimlico_ports::Model;
+use pimlico_units::lap::Walk;
 use pimlico_units::rank::{
     RankController, RankControllerIn, RankControllerOut, RefreshManager, RefreshManagerIn,
     RefreshManagerOut, SequencerOut,
@@ -162,6 +163,28 @@ impl RankControl {
         self.manager.pass(cycles, self.output.idle_o);
         let (head_end_i, idle_i, done_i) = (false, self.output.idle_o, false);
         self.refresh_input = RefreshManagerIn { head_end_i, idle_i, done_i, ..self.refresh_input };
+    }
+
+    /// Goes over all of it, for [laps](pimlico_units::lap).
+    pub fn walk(&mut self, walk: &mut Walk<'_>) {
+        let Self { controller, input, output, manager, refresh_input, refresh, before: _ } = self;
+        controller.walk(walk);
+        output.walk(walk);
+        manager.walk(walk);
+        refresh.walk(walk);
+        let RankControllerIn { array_valid_i, array_i, bus_valid_i, refresh_i, force_i, .. } =
+            input;
+        walk.refuse_if(*bus_valid_i);
+        for flag in [&mut *array_valid_i, refresh_i, force_i] {
+            walk.still(*flag);
+        }
+        if *array_valid_i {
+            walk.array_request(array_i);
+        }
+        let RefreshManagerIn { head_end_i, idle_i, done_i, .. } = refresh_input;
+        for flag in [head_end_i, idle_i, done_i] {
+            walk.still(*flag);
+        }
     }
 
     /// Keeps the state for [`has_passed`](Self::has_passed).

@@ -5,6 +5,7 @@ use super::bank_pus::Read;
 use super::control::RankControl;
 use super::front::Front;
 use super::host::{Host, Shown};
+use super::lap::Laps;
 use super::operands::Operands;
 use super::patience::Patience;
 use super::sequencer::Sequencer;
@@ -61,6 +62,8 @@ pub struct Rank {
     pub(super) chips_drive: VecDeque<u64>,
     /// Slots of a run that are alike.
     pub(super) slots: Slots,
+    /// Rows of it that are.
+    pub(super) laps: Laps,
     /// Cycles in which it waited that were passed at once.
     pub(super) passed_waits: u64,
     /// Stretches of a host's writes that were passed at once.
@@ -99,6 +102,7 @@ impl Rank {
             watch: None,
             chips_drive: VecDeque::with_capacity(16),
             slots: Slots::new(config.timing.ccd_l_tck.div_ceil(options.gear.tck() as u64)),
+            laps: Laps::default(),
             passed_waits: 0,
             passed_stretches: 0,
             refreshed: false,
@@ -129,6 +133,7 @@ impl Rank {
     pub(super) fn leave_data_out(&mut self) {
         self.chips.leave_data_out();
         self.sums.leave_data_out();
+        self.laps.wanted = true;
     }
 
     /// What rows hold is of no further use.
@@ -299,6 +304,7 @@ impl Rank {
             PinCommand::RdAll => events.read = true,
             PinCommand::WrShared => {
                 self.operands.write(self.tck, pins.column());
+                self.spoil_laps();
             }
             PinCommand::RdResult => {
                 events.results_taken = true;
@@ -383,6 +389,9 @@ impl Rank {
         let sum = context.filter(|_| is_late).map(|context| (context.sums[0], context.head));
         let given = SoftmaxInput { tree: added.tree, reads: added.reads, word_taken, sum };
         let made = self.softmax.step(asked, &given);
+        if asks || made.works {
+            self.spoil_laps();
+        }
         self.sums.give_outputs(self.softmax.partial_outputs());
         self.watch(|rank| Some(UnitInput::SoftmaxUnit(rank.softmax.unit_input())));
         let mut elements = [made.context, None, None, None];

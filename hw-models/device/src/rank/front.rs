@@ -4,6 +4,7 @@
 use crate::memories::{Accesses, Memories};
 use pimlico_dpa::types::{Dispatch, Load, Start, Status};
 use pimlico_ports::Model;
+use pimlico_units::lap::Walk;
 use pimlico_units::module::{Dispatcher, DispatcherIn, DispatcherOut, Taken};
 
 /// The dispatcher and its memories.
@@ -14,6 +15,31 @@ pub struct Front {
     output: DispatcherOut,
     /// In its last cycle all its stages were full, and its target took nothing.
     stalled: bool,
+    /// What it does, where that is kept.
+    kept: Option<Doings>,
+}
+
+/// What the dispatcher does.
+#[derive(Clone, Debug, Default)]
+pub struct Doings {
+    /// Commands that were taken.
+    pub dispatched: Vec<Dispatch>,
+    /// Entries of the Va2Pa table that were read, and what they are: one of several that are the same one after the other.
+    pub read: Vec<(u16, u16)>,
+    /// It was more than is kept.
+    pub overflow: bool,
+}
+
+/// Commands of which it is kept that they were taken, at the most.
+const MOST_KEPT: usize = 4096;
+
+impl Doings {
+    /// None, with the same room.
+    pub fn cleared(mut self) -> Self {
+        self.dispatched.clear();
+        self.read.clear();
+        Self { overflow: false, ..self }
+    }
 }
 
 impl Front {
@@ -25,7 +51,31 @@ impl Front {
             input: DispatcherIn::default(),
             output: DispatcherOut::default(),
             stalled: false,
+            kept: None,
         }
+    }
+
+    /// Keeps what the dispatcher does from here on; returns what was kept before.
+    pub fn keep(&mut self, kept: Option<Doings>) -> Option<Doings> {
+        std::mem::replace(&mut self.kept, kept)
+    }
+
+    /// The address of the entry of the Va2Pa table that was read last.
+    pub fn entry_at(&self) -> u16 {
+        self.memories.entry_at()
+    }
+
+    /// What the Va2Pa table has at an address, if there is one.
+    pub fn looked_up(&self, at: u16) -> Option<u16> {
+        self.memories.looked_up(at)
+    }
+
+    /// Goes over all of it, for [laps](pimlico_units::lap). What the dispatcher had on its ports is of no more account.
+    pub fn walk(&mut self, walk: &mut Walk<'_>) {
+        let Self { dispatcher, memories, input: _, output: _, stalled, kept: _ } = self;
+        dispatcher.walk(walk);
+        memories.walk(walk);
+        walk.still(*stalled);
     }
 
     /// A cycle in which the host writes.
@@ -80,6 +130,7 @@ impl Front {
                 {
                     self.memories.read(fetch.map(|from| from as usize), entry.map(usize::from));
                     taken = dispatched;
+                    self.note(Some(dispatched), entry.is_some());
                     continue;
                 }
             }
@@ -119,5 +170,22 @@ impl Front {
             fetch: output.fetch_read_o.then_some(output.fetch_address_o.get() as usize),
             entry: output.table_read_o.then_some(output.table_address_o.into()),
         });
+        let taken = input.dispatch_ready_i && output.dispatch_valid_o;
+        let (dispatched, is_read) = (output.dispatch_o, output.table_read_o);
+        self.note(taken.then_some(dispatched), is_read);
+    }
+
+    /// A command was taken, an entry of the table was read.
+    fn note(&mut self, dispatched: Option<Dispatch>, is_read: bool) {
+        let Some(kept) = &mut self.kept else { return };
+        kept.overflow |= kept.dispatched.len() == MOST_KEPT;
+        if kept.overflow {
+            return;
+        }
+        kept.dispatched.extend(dispatched);
+        let read = (self.memories.entry_at(), self.memories.entry());
+        if is_read && kept.read.last() != Some(&read) {
+            kept.read.push(read);
+        }
     }
 }

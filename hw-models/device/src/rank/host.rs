@@ -4,8 +4,9 @@
 use crate::config::Config;
 use crate::options::{Gear, Options};
 use pimlico_dpa::types::{Fault, Pins, RankResults, RunEnd, Status};
-use pimlico_ports::Model;
+use pimlico_ports::{Enumerated, Model};
 use pimlico_units::gear::{self, Gear1, Gear2, Gear4};
+use pimlico_units::lap::Walk;
 use pimlico_units::module::{HostPort, HostPortIn, HostPortOut};
 use std::ops::Range;
 
@@ -88,6 +89,16 @@ impl Shown {
             && self.end.is_none()
             && !(self.over && self.settled)
             && !self.operand_taken
+    }
+
+    /// Goes over all of it, for [laps](pimlico_units::lap), where the run goes on.
+    pub fn walk(&self, walk: &mut Walk<'_>) {
+        let Self { refreshes, overflow, status, fault, end, over, settled, operand_taken } = self;
+        walk.refuse_if(end.is_some() || *fault != Fault::None);
+        for flag in [refreshes, overflow, over, settled, operand_taken] {
+            walk.still(*flag);
+        }
+        status.iter().for_each(|status| walk.still(status.code()));
     }
 
     /// The words of the status are those of the cycle before.

@@ -27,6 +27,8 @@ mod control;
 mod engine;
 mod front;
 mod host;
+mod lap;
+mod laps;
 mod looking;
 mod operands;
 mod patience;

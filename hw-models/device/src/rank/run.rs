@@ -82,7 +82,15 @@ impl Rank {
         let (from_tck, gear) = (self.now, self.gear());
         while self.now + gear <= until_tck {
             self.tell_look(looking, self.now);
-            if self.pass_slots(until_tck, looking) || self.pass_wait(asked, until_tck) {
+            let passes = match self.play_until(asked, until_tck, looking)? {
+                Some(passes) => passes,
+                None => {
+                    self.begin_play(asked)
+                        || self.pass_slots(until_tck, looking)
+                        || self.pass_wait(asked, until_tck)
+                }
+            };
+            if passes {
                 continue;
             }
             let shown = self.step_run(asked, made)?;
@@ -138,6 +146,10 @@ impl Rank {
 
     /// The end of a cycle of the core in which the host's port loads or starts.
     fn take(&mut self, asked: &HostPortOut) -> Result<(), DeviceError> {
+        if asked.load_valid_o || asked.start_valid_o {
+            self.leave_play(self.now + 1)?;
+            self.spoil_laps();
+        }
         if asked.load_valid_o {
             self.front.load(asked.load_o);
             self.watch_dispatcher();
@@ -162,15 +174,24 @@ impl Rank {
     }
 
     /// One cycle of the core in a run.
-    fn step_run(
+    pub(super) fn step_run(
         &mut self,
         host: &HostPortOut,
         made: &mut dyn FnMut(Made),
     ) -> Result<Shown, DeviceError> {
-        match self.pass_cycle_of_slot() {
-            Some(shown) => Ok(shown),
-            None => self.step_cycle(host, made),
+        if let Some(shown) = self.play_cycle(host, made)? {
+            return Ok(shown);
         }
+        self.see_asked(host);
+        let shown = match self.pass_cycle_of_slot() {
+            Some(shown) => shown,
+            None => self.step_cycle(host, made)?,
+        };
+        if !shown.is_plain(None, &self.shown) {
+            self.spoil_laps();
+        }
+        self.laps.show(self.now, self.results.as_ref());
+        Ok(shown)
     }
 
     /// The same, where nothing is known of it.

@@ -7,6 +7,7 @@ use crate::sizes::SCORE_BUFFER;
 use pimlico_dpa::types::{ArrayRequest, Dispatch, RankEvents};
 use pimlico_ports::{Model, U};
 use pimlico_units::gear::{Gear1, Gear2, Gear4};
+use pimlico_units::lap::Walk;
 use pimlico_units::module::DispatcherOut;
 use pimlico_units::rank::{SequencedGear, SequencerIn, SequencerOut, SequencerSlots};
 
@@ -23,6 +24,7 @@ trait Steps {
     fn has_passed(&mut self, input: &SequencerIn, dispatched: Dispatch) -> bool;
     fn waits(&self, input: &SequencerIn) -> u64;
     fn rest(&mut self, cycles: u64);
+    fn walk(&mut self, walk: &mut Walk<'_>);
 }
 
 /// A sequencer, and one as it was before.
@@ -66,6 +68,10 @@ where
 
     fn rest(&mut self, cycles: u64) {
         self.unit.rest(cycles);
+    }
+
+    fn walk(&mut self, walk: &mut Walk<'_>) {
+        self.unit.walk(walk);
     }
 }
 
@@ -154,5 +160,11 @@ impl Sequencer {
     /// So many of them go by.
     pub fn rest(&mut self, cycles: u64) {
         self.unit.rest(cycles);
+    }
+    /// Goes over all of it, for [laps](pimlico_units::lap).
+    pub fn walk(&mut self, walk: &mut Walk<'_>) {
+        walk.bits(&self.idle.operands_i);
+        walk.still(self.idle.operand_valid_i);
+        self.unit.walk(walk);
     }
 }

@@ -2,6 +2,7 @@
 //! How far a rank is in a slot that is passed, or may be: see `slots`.
 
 use pimlico_dpa::types::{ArrayRequest, Dispatch, Pins};
+use pimlico_units::lap::Walk;
 
 /// Reads that are told at once, at the most.
 pub const UNTOLD: usize = 64;
@@ -59,6 +60,21 @@ impl Slots {
             untold: Vec::with_capacity(UNTOLD),
             untold_tck: 0,
         }
+    }
+
+    /// Goes over all of it, for [laps](pimlico_units::lap), where a slot begins that is passed, and all are told.
+    pub fn walk(&mut self, walk: &mut Walk<'_>) {
+        let begins = self.begins();
+        let Self { phase: _, cycles: _, dispatch_at, open_sums, passed: _, untold, untold_tck: _ } =
+            self;
+        walk.refuse_if(!begins || !untold.is_empty());
+        walk.still(*dispatch_at);
+        walk.still(*open_sums);
+    }
+
+    /// Whether a slot begins that is passed.
+    pub fn begins(&self) -> bool {
+        matches!(self.phase, SlotPhase::Passed(Passed { cycles: 0, .. }))
     }
 
     /// A cycle that was stepped has this on the pins, and these events.

@@ -38,7 +38,7 @@ impl Rank {
 
     /// Slots at once, if some begin that are like others and the host's port is passive until they are over.
     pub(super) fn pass_slots(&mut self, until_tck: u64, looking: &mut Looking<'_>) -> bool {
-        let begins = matches!(self.slots.phase, SlotPhase::Passed(Passed { cycles: 0, .. }));
+        let begins = self.slots.begins();
         let (cycles, gear) = (self.slots.cycles, self.gear());
         let has_room =
             |rank: &Self| rank.now + cycles * gear <= until_tck && rank.front.offers_two();
@@ -235,7 +235,7 @@ impl Rank {
     }
 
     /// Whether no unit has anything to do that slots do not look at, now and behind them.
-    fn rests_in_slots(&self) -> bool {
+    pub(super) fn rests_in_slots(&self) -> bool {
         self.sums.is_idle()
             && self.softmax.rests()
             && self.wave.is_none()
@@ -256,5 +256,6 @@ impl Rank {
     /// A run starts.
     pub(super) fn leave_slots(&mut self) {
         self.slots.phase = SlotPhase::Stepped;
+        self.laps.start();
     }
 }

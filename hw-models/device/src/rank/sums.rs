@@ -14,6 +14,7 @@ use pimlico_ports::{Bundle, Model, U};
 use pimlico_units::arith::{Binary16, Binary32, Fp};
 use pimlico_units::bank::{BankPuIn, BankPuOut};
 use pimlico_units::gear::{Gear as Geared, Gear1, Gear2, Gear4};
+use pimlico_units::lap::Walk;
 use pimlico_units::rank::{
     AdderUnit, AdderUnitIn, AdderUnitOut, ResultPath, ResultPathIn, ResultPathOut,
 };
@@ -90,6 +91,9 @@ pub trait SumWay {
     /// So many cycles of the core from the one at this tCK on, but none in which results may become new. Returns how many
     /// it were.
     fn rest(&mut self, at_tck: u64, cycles: u64) -> u64;
+
+    /// Goes over what is no data, for [laps](pimlico_units::lap), in a tCK, where nothing is behind the bank PUs.
+    fn walk(&mut self, walk: &mut Walk<'_>, now: u64);
 
     /// The inputs of the first of the watched bank PUs.
     fn bank_pu_input(&self) -> Option<UnitInput<'_>>;
@@ -374,6 +378,13 @@ impl<A: SumElement, G: Geared> SumWay for SumPath<A, G> {
         let passed = self.bank_pus.rest(at_tck, cycles, G::TCK as u64);
         self.cycle += passed;
         passed
+    }
+
+    fn walk(&mut self, walk: &mut Walk<'_>, now: u64) {
+        walk.refuse_if(!self.rests || !self.is_idle());
+        self.bank_pus.walk(walk, now);
+        self.result_path.walk(walk);
+        walk.moves(&mut self.cycle);
     }
 
     fn bank_pu_input(&self) -> Option<UnitInput<'_>> {

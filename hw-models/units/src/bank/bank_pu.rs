@@ -3,6 +3,7 @@
 
 use super::{Four, Lanes, SideBySide, Sixteen};
 use crate::arith::{Binary16, Format, Fp, sum_parameters, sum_variant};
+use crate::lap::Walk;
 use pimlico_ports::{
     Instances, Model, Models, Open, Unit, ports,
     stimulus::{all_but_one_in, one_in},
@@ -50,6 +51,19 @@ pub(super) struct Control {
     pub(super) valid: bool,
     pub(super) first: bool,
     pub(super) last: bool,
+}
+
+/// Goes over what the beats in a PU are.
+pub(super) fn walk_beats(
+    walk: &mut Walk<'_>,
+    beat: &Control,
+    accumulates: bool,
+    level: &[Control; MAX_LEVELS],
+) {
+    walk.still(accumulates);
+    for Control { valid, first, last } in [beat].into_iter().chain(level) {
+        [valid, first, last].into_iter().for_each(|flag| walk.still(*flag));
+    }
 }
 
 /// The cycle model of a bank PU with `L` lanes, elements of format `F` and sums of format `A`.
@@ -189,6 +203,12 @@ fn side_by_side<M: Model, L: Lanes>(count: usize) -> Option<Box<dyn Instances<M>
 }
 
 impl<F: Format, A: Format, L: Lanes> BankPu<F, A, L> {
+    /// Goes over what of it is no data, for [laps](crate::lap).
+    pub fn walk(&self, walk: &mut Walk<'_>) {
+        walk.still(self.result_valid);
+        walk_beats(walk, &self.beat, self.beat_accumulates, &self.level);
+    }
+
     /// The adders in accumulator mode.
     fn accumulate(&mut self) {
         for k in 0..L::COUNT {

@@ -6,10 +6,11 @@
 //! sixteen at a time. The first clock in which they are not told the same ends that: from then on,
 //! until a reset, each is a model by itself.
 
-use super::bank_pu::{BankPu, BankPuIn, BankPuOut, Control, Known, MAX_LEVELS};
+use super::bank_pu::{BankPu, BankPuIn, BankPuOut, Control, Known, MAX_LEVELS, walk_beats};
 use super::{Four, Lanes};
 use crate::arith::fast::{self, Fast, Level};
 use crate::arith::{Format, Fp};
+use crate::lap::Walk;
 use pimlico_ports::{Instances, Mismatch, Model};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -115,6 +116,17 @@ impl<F: Fast, L: Lanes> SideBySide<F, L> {
     pub fn is_due(&self) -> bool {
         let State::Alike(alike) = &self.state else { panic!("they are not alike any more") };
         alike.result_valid
+    }
+
+    /// Goes over what of them is no data, for [laps](crate::lap).
+    ///
+    /// # Panics
+    ///
+    /// As `step_alike`.
+    pub fn walk(&self, walk: &mut Walk<'_>) {
+        let State::Alike(alike) = &self.state else { panic!("they are not alike any more") };
+        walk.still(alike.result_valid);
+        walk_beats(walk, &alike.beat, alike.beat_accumulates, &alike.level);
     }
 
     /// What a unit has put out in the last cycle that [`step_alike`](Self::step_alike) took: an element of

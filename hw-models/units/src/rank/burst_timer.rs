@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Time of a burst on the data bus, CL or CWL after its command.
 
+use crate::lap::Walk;
 use pimlico_ports::{Model, U, Unit, ports, stimulus::one_in};
 
 ports! {
@@ -84,6 +85,14 @@ pub(super) struct Line {
 }
 
 impl Line {
+    /// Goes over all of it, for [laps](crate::lap).
+    pub(super) fn walk(&self, walk: &mut Walk<'_>) {
+        let Self { commands, busy, index } = *self;
+        walk.still(commands);
+        walk.still(busy);
+        walk.still(index);
+    }
+
     /// The outputs of a cycle, with bursts of `length` cycles.
     pub(super) fn settle(&self, input: &BurstTimerIn, length: usize) -> BurstTimerOut {
         let commands = self.commands | u64::from(input.command_i);

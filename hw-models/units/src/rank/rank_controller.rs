@@ -641,6 +641,7 @@ impl<const SLOTS: usize> Model for RankController<SLOTS> {
     }
 }
 
+mod laps;
 mod runs;
 mod slots;
 

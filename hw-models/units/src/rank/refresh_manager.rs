@@ -125,6 +125,7 @@ impl<const MAX_POSTPONED: u32, const MARGIN: u32> Model for RefreshManager<MAX_P
     }
 }
 
+mod laps;
 mod steady;
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::BurstTimerIn;
 use super::burst_timer::Line;
 use crate::arith::{Binary16, Format, Fp, sum_variant};
 use crate::gear::{self, DefaultGear, Gear};
+use crate::lap::Walk;
 use crate::prim::{Delay, Fifo};
 use pimlico_dpa::types::{Beat, LaneSums, Place, Sum, SumKind, TreeSum};
 use pimlico_ports::{Model, Open, U, Unit, ports, stimulus::one_in};
@@ -160,6 +161,15 @@ impl<A: Format, G: Gear> ResultPath<A, G> {
         self.bursts.oldest().is_none()
             && self.tree.all().iter().all(Option::is_none)
             && self.rows.iter().all(Option::is_none)
+    }
+
+    /// Goes over what of it is no data, for [laps](crate::lap), where it [is idle](Self::is_idle).
+    pub fn walk(&self, walk: &mut Walk<'_>) {
+        walk.refuse_if(!self.is_idle());
+        self.timer.walk(walk);
+        // Without a row its phase runs free, and the next row begins it anew.
+        walk.still(self.number);
+        walk.still(self.goes_on);
     }
 
     /// The beat on the bus so many beats ago.

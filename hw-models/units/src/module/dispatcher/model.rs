@@ -378,3 +378,5 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
         output
     }
 }
+
+mod laps;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The loops that run.
 
+use crate::lap::Walk;
 use pimlico_dpa::DEPTH;
 
 /// A loop that runs.
@@ -101,5 +102,26 @@ impl Nest {
             self.depth -= 1;
         }
         at + 1
+    }
+}
+
+impl Nest {
+    /// Goes over all of it, for [laps](crate::lap).
+    pub(super) fn walk(&mut self, walk: &mut Walk<'_>) {
+        let Self { levels, depth } = self;
+        walk.size(*depth);
+        levels[..*depth].iter_mut().for_each(|level| level.walk(walk));
+    }
+}
+
+impl Level {
+    fn walk(&mut self, walk: &mut Walk<'_>) {
+        let Self { body, final_word, number, is_last, rest, step, over_tokens } = self;
+        for word in [body, final_word] {
+            walk.still(*word);
+        }
+        walk.still(*is_last);
+        walk.still(*over_tokens);
+        walk.repeats(number, rest, *step);
     }
 }

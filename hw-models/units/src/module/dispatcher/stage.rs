@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! A command in the pipeline.
 
+use crate::lap::Walk;
 use pimlico_dpa::{Dispatch, Modification, NO_ROW, Opcode, SLOTS, Status, Target};
-use pimlico_ports::U;
+use pimlico_ports::{Enumerated, U};
 
 /// Modifications, each with the number of its loop's repetition.
 pub(super) type Products = [Option<(Modification, u32)>; SLOTS];
@@ -108,5 +109,47 @@ impl Stage {
         self.place = place as u32 & 0x3_FFFF;
         (self.column, self.word, self.head) = (column as u8, word as u8, head as u8 & 7);
         self
+    }
+}
+
+impl Stage {
+    /// Goes over all of it, for [laps](crate::lap); `is_found` where its row has been looked up.
+    pub(super) fn walk(&mut self, walk: &mut Walk<'_>, is_found: bool) {
+        let has_row = self.has_row();
+        let Self {
+            ends,
+            next_layer,
+            address,
+            kind,
+            request,
+            head,
+            place,
+            column,
+            word,
+            first,
+            last,
+            opens,
+            tokens,
+        } = self;
+        walk.refuse_if(ends.is_some());
+        walk.still(kind.code());
+        for number in [address, tokens] {
+            walk.still(*number);
+        }
+        for number in [request, head, column, word] {
+            walk.still(*number);
+        }
+        for flag in [next_layer, first, last, opens] {
+            walk.still(*flag);
+        }
+        match (has_row, is_found) {
+            (true, true) => {
+                let mut row = *place as u16;
+                walk.row(&mut row);
+                *place = row.into();
+            }
+            (true, false) => walk.entry(place),
+            (false, _) => walk.moves(place),
+        }
     }
 }

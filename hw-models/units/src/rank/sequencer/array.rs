@@ -2,6 +2,7 @@
 //! Requests of the array port: MACs, and CLOSE_ALL at the end of a head or of a run.
 
 use super::SequencerIn;
+use crate::lap::Walk;
 
 /// MACs that are accepted and not on the pins, at the most.
 const ON_THEIR_WAY: usize = 4;
@@ -117,6 +118,18 @@ impl Array {
             self.sent += 1;
         }
         self.flags != before
+    }
+
+    /// Goes over all of it, for [laps](crate::lap).
+    pub fn walk(&self, walk: &mut Walk<'_>) {
+        let Self { sent, lasts, pace, flags } = self;
+        let Flags { closed, head_ended, reads, closes } = *flags;
+        walk.size(*sent);
+        walk.still(*lasts);
+        walk.still(*pace);
+        for flag in [closed, head_ended, reads, closes] {
+            walk.still(flag);
+        }
     }
 
     /// A run starts.

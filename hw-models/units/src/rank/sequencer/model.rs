@@ -556,5 +556,6 @@ impl<
     }
 }
 
+mod laps;
 mod slots;
 pub use slots::SequencerSlots;

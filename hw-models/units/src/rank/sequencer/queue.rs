@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! A queue of requests.
 
+use crate::lap::Walk;
+
 /// A queue of at most `DEPTH` entries, a power of two. An entry is *sent* when its port takes it, and keeps its
 /// room until what it asks for is *done*, which happens in the order of the entries.
 ///
@@ -74,6 +76,30 @@ impl<T: Copy + Default, const DEPTH: usize> Queue<T, DEPTH> {
         self.next = Some(self.entries[self.read.wrapping_sub(1) as usize % DEPTH]);
         self.read = self.read.wrapping_add(1);
         self.head = self.head.wrapping_add(1);
+    }
+
+    /// Goes over what is in it, for [laps](crate::lap), the oldest first.
+    pub fn walk(&mut self, walk: &mut Walk<'_>, entry: impl Fn(&mut T, &mut Walk<'_>)) {
+        let Self { entries, head, read, tail, fetched, next } = self;
+        let count = tail.wrapping_sub(*head) & Self::MASK;
+        walk.still(count);
+        walk.still(tail.wrapping_sub(*read));
+        walk.still(*fetched);
+        walk.still(next.is_some());
+        for place in 0..count {
+            entry(&mut entries[head.wrapping_add(place) as usize % DEPTH], walk);
+        }
+        next.iter_mut().for_each(|next| entry(next, walk));
+        let before = *head;
+        [&mut *head, read, tail].into_iter().for_each(|place| walk.moves(place));
+        entries.rotate_right(head.wrapping_sub(before) as usize % DEPTH);
+    }
+
+    /// The same where nothing is in it.
+    pub fn walk_empty(&mut self, walk: &mut Walk<'_>) {
+        walk.refuse_if(!self.is_empty() || self.next.is_some() || self.fetched);
+        let Self { head, read, tail, .. } = self;
+        [head, read, tail].into_iter().for_each(|place| walk.moves(place));
     }
 
     /// An entry enters in this cycle.

@@ -3,6 +3,7 @@
 //! results of a later sum.
 
 use super::SequencerIn;
+use crate::lap::Walk;
 use crate::rank::RankController;
 
 /// RD_RESULTs that are accepted and not on the pins, at the most.
@@ -193,6 +194,15 @@ impl<const CONTEXT_AFTER_CONTEXT: u16, const CONTEXT_AFTER_TREE: u16, const TREE
             self.readers += 1;
         }
         self.made = self.made.wrapping_add(input.events_i.results.into());
+    }
+
+    /// Goes over all of it, for [laps](crate::lap), where none is on its way; `last` is the sum that has entered last.
+    pub fn walk(&mut self, walk: &mut Walk<'_>, last: SumNumber) {
+        let Self { made, readers, reading: _, context_gap, tree_gap } = self;
+        walk.refuse_if(*readers > 0);
+        walk.still(*context_gap);
+        walk.still(*tree_gap);
+        walk.number(made, last, SumNumber::MAX.into());
     }
 
     /// A run starts.

@@ -2,6 +2,8 @@
 //! Which MACs and which writes to the shared buffers have a word in common, and whether those that come first are
 //! done.
 
+use crate::lap::Walk;
+
 /// Words of the shared buffers.
 const SHARED_WORDS: usize = 256;
 /// Numbers of writes and of MACs, as an entry has them: so many less one.
@@ -10,6 +12,9 @@ const NEED_MASK: u16 = 0x1FF;
 const HALF: u16 = 0x100;
 /// From so many numbers on since the one that the next of a queue needs, nothing enters that counts on.
 const FAR: u16 = 0x80;
+
+/// So many MACs, or writes, are never under way at once.
+const LONG: u64 = 0x80;
 
 /// What a command does with its word of the shared buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,6 +187,42 @@ impl Scoreboard {
             self.cleared += 1;
         }
         clears
+    }
+
+    /// Goes over all of it, for [laps](crate::lap), where no write is under way. Numbers of MACs that are done long since are
+    /// of no account but for how they wrap, and no MAC or write of a lap looks at them.
+    pub fn walk(&mut self, walk: &mut Walk<'_>) {
+        walk.refuse_if(self.has_write());
+        let Self {
+            last_writes,
+            last_macs,
+            cleared,
+            writes,
+            macs,
+            last_use,
+            followed,
+            need,
+            write_far,
+            mac_far,
+        } = self;
+        last_writes.iter_mut().for_each(|write| walk.number(write, writes.done, LONG));
+        last_macs.iter_mut().for_each(|mac| walk.number(mac, macs.entered, LONG));
+        walk.size(*cleared);
+        let (is_forwarded, number) = match *last_use {
+            LastUse::Table(number) => (false, number),
+            LastUse::Forwarded => (true, 0),
+        };
+        for flag in [is_forwarded, *followed, *write_far, *mac_far] {
+            walk.still(flag);
+        }
+        // Of writes.
+        walk.still(number);
+        walk.still(*need);
+        walk.number(&mut macs.done, macs.entered, u16::MAX.into());
+        for order in [&mut writes.entered, &mut writes.done] {
+            walk.still(*order);
+        }
+        walk.moves(&mut macs.entered);
     }
 
     /// Whether a write is under way, from its entry on.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Requests of the softmax unit, and counts of scores, reciprocals and words of weights.
 
+use crate::lap::Walk;
 use pimlico_dpa::types::RankEvents;
 
 /// Words of weights under way, at the most.
@@ -73,6 +74,18 @@ impl Softmax {
     /// Whether nothing is under way.
     pub fn is_quiet(&self) -> bool {
         (self.scores, self.finishing, self.words) == (0, 0, 0)
+    }
+
+    /// Goes over all of it, for [laps](crate::lap).
+    pub fn walk(&self, walk: &mut Walk<'_>) {
+        let Self { scores, finishing, words, complete, unpaired, finishes, weighs, drops } = *self;
+        walk.still(scores);
+        for number in [finishing, words, complete, unpaired] {
+            walk.still(number);
+        }
+        for flag in [finishes, weighs, drops] {
+            walk.still(flag);
+        }
     }
 
     /// A cycle, with the next entry of its queue (whether it is a FINISH). Tells whether anything has changed.

@@ -13,6 +13,7 @@
 //! [`next_slot`](SequencerSlots::next_slot) wants no write to be under way, and looks at the MACs.
 
 use super::{Command, Sequencer, SequencerIn};
+use crate::lap::Walk;
 use crate::rank::sequencer::command::decode_read;
 use crate::rank::sequencer::scoreboard::Access;
 use pimlico_dpa::types::{ArrayRequest, Dispatch, Opcode};
@@ -32,6 +33,9 @@ pub trait SequencerSlots {
 
     /// So many of the cycles in which it [waits](Self::waits) go by.
     fn rest(&mut self, cycles: u64);
+
+    /// Goes over all of its state, for [laps](crate::lap).
+    fn walk(&mut self, walk: &mut Walk<'_>);
 }
 
 impl<const S: usize, const CC: u16, const CT: u16, const TC: u16> SequencerSlots
@@ -83,6 +87,10 @@ impl<const S: usize, const CC: u16, const CT: u16, const TC: u16> SequencerSlots
         let cycles = u16::try_from(cycles).unwrap_or(u16::MAX);
         self.array_requests.rest(cycles);
         self.readers.rest(cycles);
+    }
+
+    fn walk(&mut self, walk: &mut Walk<'_>) {
+        self.go_over(walk);
     }
 }
 

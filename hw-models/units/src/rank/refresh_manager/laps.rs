@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+//! What of a refresh manager moves in a lap: see [`lap`](crate::lap).
+
+use super::{RefreshManager, RefreshManagerOut};
+use crate::lap::Walk;
+
+impl<const MAX_POSTPONED: u32, const MARGIN: u32> RefreshManager<MAX_POSTPONED, MARGIN> {
+    /// Goes over all of it, where no REF is forced soon.
+    pub fn walk(&mut self, walk: &mut Walk<'_>) {
+        let Self { configured, refi, left, owed, idle, head_ended } = self;
+        walk.refuse_if(!*configured || *owed >= MAX_POSTPONED);
+        walk.still(*refi);
+        // With fewer than these it asks for REFs alike, however many there are.
+        walk.still(if *owed + 1 < MAX_POSTPONED { (*owed).min(1) } else { *owed });
+        walk.still(*idle);
+        walk.still(*head_ended);
+        if *refi > 0 {
+            walk.timer(left);
+        }
+    }
+}
+
+impl RefreshManagerOut {
+    /// Goes over all of it.
+    pub fn walk(&self, walk: &mut Walk<'_>) {
+        let Self { refresh_o, force_o, owed_o, .. } = self;
+        walk.still(*refresh_o);
+        walk.still(*force_o);
+        walk.still(owed_o.get() > 0);
+    }
+}
