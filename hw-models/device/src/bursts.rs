@@ -35,17 +35,6 @@ impl BankOrder {
         order
     }
 
-    /// One more bank behind them, which has to be another one. Says whether there was room, and it is.
-    pub fn push(&mut self, bank: usize) -> bool {
-        let fits = self.len() < MOST_BANKS && self.iter().all(|other| other != bank);
-        if fits && let Ok(number) = u8::try_from(bank) {
-            self.banks[self.len()] = number;
-            self.count += 1;
-            return true;
-        }
-        false
-    }
-
     /// How many banks take turns.
     pub fn len(&self) -> usize {
         self.count.into()

@@ -17,7 +17,7 @@ use crate::program::{Builder, Program, ProgramError, Template};
 use own::{CONTEXT, PRODUCT, SCORE, SOFTMAX, Words, is_short};
 use pimlico_device::aim::{
     AimDevice, AimHead, AimLayout, AimOptions, AimStart, AimUnits, Elements, Hub, MULTIPLIERS,
-    Module, Write,
+    Module, RowWrites,
 };
 use pimlico_device::dispatch::DispatchError;
 use pimlico_device::{Config, ConfigError, DeviceError, PinWatch, Sent, SetUp, Statistics};
@@ -202,11 +202,14 @@ impl AimHost {
     /// # Panics
     ///
     /// If a matrix does not [`hold`](Self::hold) the row.
-    pub fn write(&mut self, writes: &mut dyn Iterator<Item = Write>) -> Result<(), DeviceError> {
+    pub fn write<'a>(
+        &mut self,
+        writes: &mut dyn Iterator<Item = RowWrites<'a>>,
+    ) -> Result<(), DeviceError> {
         let Self { device, rows, .. } = self;
-        let placed = |write: Write| match rows.of(write.row) {
-            Some(row) => Write { row: row.into(), ..write },
-            None => panic!("row {} of a layout has no row of the banks", write.row),
+        let placed = |writes: RowWrites<'a>| match rows.of(writes.row()) {
+            Some(row) => writes.in_row(row.into()),
+            None => panic!("row {} of a layout has no row of the banks", writes.row()),
         };
         device.write(&mut writes.map(placed))?;
         let close = |program: &mut Builder| program.command(Template::new(Opcode::CloseAll));

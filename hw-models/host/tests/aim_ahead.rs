@@ -3,7 +3,7 @@
 //! when, all statistics, and all results.
 
 use pimlico_device::aim::{
-    AimHead, AimLayout, AimMapping, AimOptions, AimUnits, Module, Order, Write,
+    AimHead, AimLayout, AimMapping, AimOptions, AimUnits, Module, Order, RowWrites,
 };
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{BusDriver, Config, PinWatch, Statistics, WriteRun};
@@ -102,7 +102,7 @@ fn number(seed: u64, number: usize) -> u16 {
     (bits >> 40) as u16 & 0xBBFF
 }
 
-fn write(module: &mut AimHost, writes: &mut dyn Iterator<Item = Write>) -> Statistics {
+fn write(module: &mut AimHost, writes: &mut dyn Iterator<Item = RowWrites<'_>>) -> Statistics {
     module.begin();
     module.write(writes).expect("models alone");
     module.end()

@@ -4,7 +4,7 @@
 
 use pimlico_device::aim::{
     AimDevice, AimHead, AimLayout, AimMapping, AimOptions, AimStart, AimUnits, Elements,
-    HUB_CHANNELS, Hub, Module, Order, Write,
+    HUB_CHANNELS, Hub, Module, Order,
 };
 use pimlico_device::dispatch::DispatchError;
 use pimlico_device::gemv::IoBuffers;
@@ -287,7 +287,10 @@ fn virtual_rows_may_lie_anywhere() {
         for group in 0..layout.groups() {
             let first = group * layout.pus();
             let writes = layout.writes(group, |row, column| matrix[first + row][column]);
-            let mut writes = writes.map(|write| Write { row: place(write.row), ..write });
+            let mut writes = writes.map(|writes| {
+                let row = place(writes.row());
+                writes.in_row(row)
+            });
             device.write(&mut writes).expect("models alone");
         }
         let table: Vec<_> = (0..layout.end_row()).map(|row| Some(place(row) as u16)).collect();

@@ -8,16 +8,15 @@
 //!
 //! It needs models, as of others the state is not known; with a waveform every tCK is stepped.
 
-use super::layout::Write;
+use super::layout::RowWrites;
 use super::module::{Module, array_request};
 use super::queues::Queues;
 use super::requests::Events;
-use super::turns::Turns;
 use super::units::SLOTS;
+use crate::bursts::WriteRun;
 use crate::dispatch::PATIENCE_TCK;
 use crate::error::DeviceError;
-use pimlico_dpa::types::{ArrayKind, Pins};
-use std::iter::Peekable;
+use pimlico_dpa::types::ArrayKind;
 
 /// Cycles of which nothing is foreseen at once, so that a module that hangs is found.
 const MOST: u64 = PATIENCE_TCK / SLOTS as u64;
@@ -45,86 +44,39 @@ impl Module {
         }
     }
 
-    /// WRs to open rows, one in each cycle, as long as they follow each other.
-    pub(super) fn write_on(&mut self, writes: &mut Peekable<&mut dyn Iterator<Item = Write>>) {
-        if !self.rests() || !self.bus_requests.is_empty() {
-            return;
+    /// WRs to open rows, one in each cycle, as long as they follow each other: those that are accepted behind the one that
+    /// was accepted last, the one before `next`. Returns how many are. They are told in a run, if who watches the pins takes
+    /// one; what they write is in the arrays at once, and their data are counted.
+    pub(super) fn write_on(&mut self, writes: &RowWrites<'_>, next: usize) -> usize {
+        // Two are under way then: one is on the pins, and the other is chosen.
+        let Some(first) = next.checked_sub(2).filter(|_| next < writes.count()) else { return 0 };
+        let is_free = self.rests() && self.bus_requests.is_empty();
+        if !is_free || !self.tells_runs(&writes.run(first..next, self.tck)) {
+            return 0;
         }
-        let most = self.control.runs_on();
-        let row = self.writes.front().map(|write| write.row);
-        if row.is_some_and(|row| self.tells_runs(row)) {
-            self.write_runs(writes, most);
-        } else {
-            self.write_one_by_one(writes, most);
+        let most = self.control.runs_on().min((writes.count() - next) as u64);
+        let requests = writes.run(next..next + most as usize, self.tck).places();
+        let request = |(bank, column)| array_request(ArrayKind::Wr, bank, writes.row(), column);
+        let cycles = self.control.write_on(requests.map(request));
+        let count = cycles as usize;
+        if count > 0 {
+            let run = writes.run(first..first + count, self.tck);
+            self.land_all();
+            self.land_run(writes, &run);
+            self.writes
+                .extend([first + count, next - 1 + count].map(|number| writes.write(number)));
+            let from_tck = self.tck;
+            self.tck += cycles * SLOTS as u64;
+            self.move_all();
+            self.tell_writes(&run);
+            self.idle_since(from_tck);
         }
+        count
     }
 
-    /// Each WR is told as it goes, and its data as they come.
-    fn write_one_by_one(
-        &mut self,
-        writes: &mut Peekable<&mut dyn Iterator<Item = Write>>,
-        most: u64,
-    ) {
-        let (mut cycles, mut events) = (0, Events::default());
-        while cycles < most
-            && let Some(pins) = self.next_write(writes)
-        {
-            self.issue(pins, &mut events);
-            self.writes.extend(writes.next());
-            for _ in 0..SLOTS {
-                self.account(None);
-                self.move_data();
-                self.tck += 1;
-            }
-            cycles += 1;
-        }
-        self.control.ran(cycles);
-    }
-
-    /// WRs are told in runs, as long as they are; what they write is in the arrays at once, and their data are counted.
-    fn write_runs(&mut self, writes: &mut Peekable<&mut dyn Iterator<Item = Write>>, most: u64) {
-        let (from_tck, mut cycles) = (self.tck, 0);
-        let mut run: Option<Turns> = None;
-        self.land_all();
-        while cycles < most
-            && let Some(pins) = self.next_write(writes)
-        {
-            let row = self.writes.front().map_or(0, |write| write.row);
-            let place = (row, pins.column(), pins.bank());
-            if !run.as_mut().is_some_and(|run| run.goes_on(place))
-                && let Some(whole) = run.replace(Turns::begin(self.tck, place))
-            {
-                self.tell_writes(whole.run());
-            }
-            self.land_next();
-            self.writes.extend(writes.next());
-            for _ in 0..SLOTS {
-                self.move_data();
-                self.tck += 1;
-            }
-            cycles += 1;
-        }
-        if let Some(whole) = run {
-            self.tell_writes(whole.run());
-        }
-        self.idle_since(from_tck);
-        self.control.ran(cycles);
-    }
-
-    /// The pins of a cycle with a WR in which the next write is accepted, if it is one.
-    fn next_write(
-        &mut self,
-        writes: &mut Peekable<&mut dyn Iterator<Item = Write>>,
-    ) -> Option<Pins> {
-        let &Write { bank, row, column, .. } = writes.peek()?;
-        self.control.write_on(array_request(ArrayKind::Wr, bank, row, column))
-    }
-
-    /// Whether WRs can be told in runs: their data follow each other on the data lines, and have them for themselves.
-    fn tells_runs(&mut self, row: usize) -> bool {
-        self.config.timing.burst_tck == SLOTS as u64
-            && self.only_writes()
-            && self.takes(Turns::begin(self.tck, (row, 0, 0)).run())
+    /// Whether WRs can be told in such runs: their data follow each other on the data lines, and have them for themselves.
+    fn tells_runs(&mut self, run: &WriteRun) -> bool {
+        self.config.timing.burst_tck == SLOTS as u64 && self.only_writes() && self.takes(run)
     }
 
     /// Columns of a row, one in each cycle, as long as they follow each other and have the channels for themselves.

@@ -121,14 +121,25 @@ impl Control {
         }
     }
 
-    /// One of these cycles, if it has a WR on the pins, and the next is chosen and `request` taken in it. Returns the pins.
-    pub fn write_on(&mut self, request: ArrayRequest) -> Option<Pins> {
-        let (rank_controller, _) = self.models()?;
-        let pins = rank_controller.write_on(request)?;
-        Some(self.show(pins))
+    /// As many of these cycles as have a WR on the pins, and choose the next and take the next of the requests. Returns how
+    /// many they are.
+    pub fn write_on(&mut self, requests: impl Iterator<Item = ArrayRequest>) -> u64 {
+        let Some((rank_controller, _)) = self.models() else { return 0 };
+        let (mut cycles, mut shown) = (0, Pins::default());
+        for request in requests {
+            let Some(pins) = rank_controller.write_on(request) else { break };
+            shown = pins;
+            cycles += 1;
+        }
+        if cycles > 0 {
+            self.show(shown);
+        }
+        self.ran(cycles);
+        cycles
     }
 
-    /// The same of all-bank reads.
+    /// One of these cycles, if it has an all-bank read on the pins, and the next is chosen and `request` taken in it. Returns
+    /// the pins.
     pub fn read_on(&mut self, request: ArrayRequest) -> Option<Pins> {
         let (rank_controller, _) = self.models()?;
         let pins = rank_controller.read_on(request)?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What a host needs of a module of AiM channels, whoever executes it.
 
-use super::layout::Write;
+use super::layout::RowWrites;
 use super::units::{AimOptions, Elements};
 use crate::device::{Device, Loads};
 use crate::dispatch::DispatchError;
@@ -25,7 +25,7 @@ pub trait AimDevice: Device + Loads {
 
     /// Writes columns. What runs behind it finds them in the arrays; rows stay open. All channels have the WR on their pins,
     /// and data: those that do not take the column are masked.
-    fn write(&mut self, writes: &mut dyn Iterator<Item = Write>) -> Result<(), DeviceError>;
+    fn write(&mut self, rows: &mut dyn Iterator<Item = RowWrites<'_>>) -> Result<(), DeviceError>;
 
     /// Runs a program that closes all banks at its end. Ends with no REF owed; after an error the module cannot be used
     /// again.

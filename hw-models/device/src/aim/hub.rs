@@ -6,7 +6,7 @@
 //! operands of a program.
 
 use super::device::{AimDevice, AimStart};
-use super::layout::{GPR, Write, elements};
+use super::layout::{GPR, RowWrites, Write, elements};
 use super::softmax::RTL_LANES;
 use super::units::{AimOptions, BANKS, EPU_CYCLES, Elements, MULTIPLIERS, Pu, SLOTS, check};
 use crate::accounts::{Accounts, Cause, Gap};
@@ -377,8 +377,8 @@ impl<M: Unit<In = AimHubIn, Out = AimHubOut>> AimDevice for Hub<M> {
         self.options
     }
 
-    fn write(&mut self, writes: &mut dyn Iterator<Item = Write>) -> Result<(), DeviceError> {
-        for write in writes {
+    fn write(&mut self, rows: &mut dyn Iterator<Item = RowWrites<'_>>) -> Result<(), DeviceError> {
+        for write in rows.flat_map(RowWrites::each) {
             let Write { bank, row, column, .. } = write;
             self.input.write_valid_i = true;
             self.input.write_i =

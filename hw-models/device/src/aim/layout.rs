@@ -18,9 +18,13 @@
 //! transposed: an element of the head to a row, its tokens along the columns. Both grow with the tokens, in
 //! the room that was laid out for the most of them ([`AimLayout::part`]).
 
-use super::units::{AimOptions, BANKS, GLOBAL_WORDS, MULTIPLIERS, Word};
+use super::units::{AimOptions, BANKS, GLOBAL_WORDS, MULTIPLIERS, SLOTS, Word};
+use crate::bursts::{BankOrder, WriteRun};
 use crate::config::Config;
+use crate::dram::Cells;
 use smallvec::SmallVec;
+use std::ops::Range;
+use std::rc::Rc;
 
 /// Elements of binary16 in the HUB's registers, the GPR: 512 KB (LoL-PIM Table 5).
 pub const GPR: usize = 512 * 1024 / 2;
@@ -325,11 +329,8 @@ impl AimLayout {
         &'a self,
         group: usize,
         element: impl Fn(usize, usize) -> u16 + 'a,
-    ) -> impl Iterator<Item = Write> + 'a {
-        let element = move |row: usize, column| element(row - group * self.pus, column);
-        (0..words(self.columns))
-            .flat_map(move |word| self.banks(group, word))
-            .map(move |at| self.write(&at, &element))
+    ) -> impl Iterator<Item = RowWrites<'a>> + 'a {
+        self.word_writes(group, self.words_of(element))
     }
 
     /// The same, where `word` gives whole words of rows, by row and by number in the row. What is in them behind the last
@@ -338,11 +339,9 @@ impl AimLayout {
         &'a self,
         group: usize,
         word: impl Fn(usize, usize) -> Word + 'a,
-    ) -> impl Iterator<Item = Write> + 'a {
-        let word = move |row: usize, number| word(row - group * self.pus, number);
-        (0..words(self.columns))
-            .flat_map(move |word| self.banks(group, word))
-            .map(move |at| self.write_words(&at, &word))
+    ) -> impl Iterator<Item = RowWrites<'a>> + 'a {
+        let all = GroupWrites { first: 0, ..self.group_writes(group, Rc::new(word)) };
+        all.words(0..words(self.columns))
     }
 
     /// Writes of a row, in its channel alone. `element` gives the elements by row and column; both exist.
@@ -350,11 +349,11 @@ impl AimLayout {
         &'a self,
         row: usize,
         element: impl Fn(usize, usize) -> u16 + 'a,
-    ) -> impl Iterator<Item = Write> + 'a {
-        let (group, bank) = (row / self.pus, row % BANKS);
+    ) -> impl Iterator<Item = RowWrites<'a>> + 'a {
+        let group = self.group_writes(row / self.pus, Rc::new(self.words_of(element)));
+        let banks = BankOrder::new([row % BANKS]);
         let channels = 1 << (row % self.pus / BANKS);
-        let at = move |word| Place { bank, channels, ..self.word_place(group, word) };
-        (0..words(self.columns)).map(move |word| self.write(&at(word), &element))
+        GroupWrites { banks, channels, ..group }.words(0..words(self.columns))
     }
 
     /// Writes of a column, in the channels that have a row in the bank, with what stands beside it in its words: the
@@ -363,57 +362,190 @@ impl AimLayout {
         &'a self,
         column: usize,
         element: impl Fn(usize, usize) -> u16 + 'a,
-    ) -> impl Iterator<Item = Write> + 'a {
-        let of_group = move |group| self.banks(group, column / MULTIPLIERS);
-        let places = (0..self.groups()).flat_map(of_group);
-        places.map(move |at| self.write(&at, &element))
-    }
-
-    /// The banks in which a group has a word, the bank groups taking turns, and the channels that have a row of the matrix
-    /// there.
-    fn banks(&self, group: usize, word: usize) -> impl Iterator<Item = Place> + use<> {
-        let rows = self.pus.min(self.rows - group * self.pus);
-        let place = self.word_place(group, word);
-        let banks = (0..BANKS).map(|n| n % 4 * 4 + n / 4).filter(move |&bank| bank < rows);
-        banks.map(move |bank| {
-            let channels = u64::MAX >> (u64::BITS as usize - (rows - bank).div_ceil(BANKS));
-            Place { bank, channels, ..place }
+    ) -> impl Iterator<Item = RowWrites<'a>> + 'a {
+        let word = column / MULTIPLIERS;
+        let word_of: WordOf<'a> = Rc::new(self.words_of(element));
+        (0..self.groups()).flat_map(move |group| {
+            self.group_writes(group, Rc::clone(&word_of)).words(word..word + 1)
         })
     }
 
-    /// Where a group has a word, in no bank yet.
-    fn word_place(&self, group: usize, word: usize) -> Place {
-        let (row, column) = self.place(word / self.tile, group, word % self.tile);
-        Place { group, word, row, column, bank: 0, channels: 0 }
+    /// What gives words of rows, where `element` gives elements.
+    fn words_of<'a>(
+        &'a self,
+        element: impl Fn(usize, usize) -> u16 + 'a,
+    ) -> impl Fn(usize, usize) -> Word + 'a {
+        let columns = self.columns;
+        move |row, word| {
+            let there = |column: usize| if column < columns { element(row, column) } else { 0 };
+            of_elements(&std::array::from_fn(|n| there(MULTIPLIERS * word + n)))
+        }
     }
 
-    /// The write of a word in a bank of some channels.
-    fn write(&self, at: &Place, element: &impl Fn(usize, usize) -> u16) -> Write {
-        self.write_words(at, &|row, word| {
-            let bits = |column: usize| match column < self.columns {
-                true => u64::from(element(row, column)),
-                false => 0,
+    /// Writes of the rows of a group in all banks that have one, the bank groups taking turns. `word_of` gives words by row of
+    /// the matrix.
+    fn group_writes<'a>(&self, group: usize, word_of: WordOf<'a>) -> GroupWrites<'a> {
+        let first = group * self.pus;
+        let rows = self.pus.min(self.rows - first);
+        let banks = (0..BANKS).map(|n| n % 4 * 4 + n / 4).filter(|&bank| bank < rows);
+        let banks = BankOrder::new(banks);
+        GroupWrites { layout: *self, group, first, rows, banks, channels: u64::MAX, word_of }
+    }
+}
+
+/// Gives words by row and by number in the row.
+type WordOf<'a> = Rc<dyn Fn(usize, usize) -> Word + 'a>;
+
+/// Writes of the rows of a group.
+struct GroupWrites<'a> {
+    layout: AimLayout,
+    group: usize,
+    /// The first row and how many there are, as `word_of` knows them.
+    first: usize,
+    rows: usize,
+    /// Banks and channels that may take them.
+    banks: BankOrder,
+    channels: u64,
+    word_of: WordOf<'a>,
+}
+
+impl<'a> GroupWrites<'a> {
+    /// Those of some of the words of a row, as they lie in the rows of the banks.
+    fn words(self, numbers: Range<usize>) -> impl Iterator<Item = RowWrites<'a>> + use<'a> {
+        let Range { start: mut next, end } = numbers;
+        std::iter::from_fn(move || {
+            let Self { layout, group, first, rows, banks, channels, ref word_of } = self;
+            if next == end {
+                return None;
+            }
+            let (tile, word) = (next / layout.tile, next % layout.tile);
+            let of_tile = layout.tile - word;
+            let of_row = match layout.groups_per_row(tile) {
+                0 => layout.page - word % layout.page,
+                _ => of_tile,
             };
-            std::array::from_fn(|part| {
-                (0..4).map(|e| bits(MULTIPLIERS * word + 4 * part + e) << (16 * e)).sum()
+            let columns = of_tile.min(of_row).min(end - next);
+            let (row, column) = layout.place(tile, group, word);
+            let (word, pus, word_of) = (next, layout.pus, Rc::clone(word_of));
+            next += columns;
+            Some(RowWrites {
+                row,
+                column,
+                columns,
+                banks,
+                channels,
+                pus,
+                first,
+                rows,
+                word,
+                word_of,
             })
         })
     }
+}
 
-    /// The same of whole words, by row and number. Those of rows that do not exist are +0.
-    fn write_words(&self, at: &Place, word_of: &impl Fn(usize, usize) -> Word) -> Write {
-        let &Place { group, word, row, column, bank, channels } = at;
-        let of_channel = |channel: usize| {
-            let of_row = group * self.pus + channel * BANKS + bank;
-            let there = channels >> channel & 1 == 1 && of_row < self.rows;
-            if there { word_of(of_row, word) } else { Word::default() }
+/// Columns of a row of the banks that are written one after the other, and in each column the banks by turns.
+#[derive(Clone)]
+pub struct RowWrites<'a> {
+    row: usize,
+    /// The first column, and how many there are.
+    column: usize,
+    columns: usize,
+    /// The banks of a column.
+    banks: BankOrder,
+    /// The channels that may take them.
+    channels: u64,
+    /// PUs of all channels.
+    pus: usize,
+    /// The first row of the matrix in the banks and how many there are, as `word_of` knows them.
+    first: usize,
+    rows: usize,
+    /// The number of the word in the first column.
+    word: usize,
+    word_of: WordOf<'a>,
+}
+
+impl<'a> RowWrites<'a> {
+    /// Their row.
+    pub fn row(&self) -> usize {
+        self.row
+    }
+
+    /// How many writes there are.
+    pub fn count(&self) -> usize {
+        self.columns * self.banks.len()
+    }
+
+    /// How many words channels take.
+    pub fn words(&self) -> usize {
+        let of_bank = |bank| self.takers(bank).count_ones() as usize;
+        self.columns * self.banks.iter().map(of_bank).sum::<usize>()
+    }
+
+    /// The same in another row.
+    pub fn in_row(self, row: usize) -> Self {
+        Self { row, ..self }
+    }
+
+    /// One of the writes, by its number.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such write.
+    pub fn write(&self, number: usize) -> Write {
+        let Self { row, pus, .. } = *self;
+        let (bank, column) = self.place(number);
+        let channels = self.takers(bank);
+        let of_channel = |channel: usize| match channels >> channel & 1 {
+            1 => self.word_in(channel * BANKS + bank, column),
+            _ => Word::default(),
         };
-        // One channel is no loop.
-        let words = match self.pus / BANKS {
-            1 => SmallVec::from_buf([of_channel(0)]),
-            all => (0..all).map(of_channel).collect(),
-        };
+        let words = (0..pus / BANKS).map(of_channel).collect();
         Write { bank, row, column, words, channels }
+    }
+
+    /// Write after write.
+    pub fn each(self) -> impl Iterator<Item = Write> + use<'a> {
+        (0..self.count()).map(move |number| self.write(number))
+    }
+
+    /// Bank and column of a write.
+    pub(super) fn place(&self, number: usize) -> (usize, usize) {
+        assert!(number < self.count(), "write {number} of {}", self.count());
+        let banks = self.banks.len();
+        (self.banks.bank(number % banks), self.column + number / banks)
+    }
+
+    /// Some of them, the first at this tCK, as a run.
+    pub(super) fn run(&self, numbers: Range<usize>, from_tck: u64) -> WriteRun {
+        let (row, banks, count) = (self.row, self.banks, numbers.len() as u64);
+        let (place, column) = (numbers.start % banks.len(), self.place(numbers.start).1);
+        WriteRun { from_tck, every_tck: SLOTS as u64, count, row, column, place, banks }
+    }
+
+    /// What writes of a run of these leave in the arrays.
+    pub(super) fn land(&self, run: &WriteRun, cells: &mut Cells<Word>) {
+        let Some(row) = cells.row(self.row) else { return };
+        for (bank, column) in run.places() {
+            let all_pus = &mut row[column * self.pus..][..self.pus];
+            let mut channels = self.takers(bank);
+            while channels != 0 {
+                let pu = channels.trailing_zeros() as usize * BANKS + bank;
+                all_pus[pu] = self.word_in(pu, column);
+                channels &= channels - 1;
+            }
+        }
+    }
+
+    /// The channels that take the words of a bank: a bit for each.
+    fn takers(&self, bank: usize) -> u64 {
+        let there = (self.rows - bank).div_ceil(BANKS);
+        u64::MAX >> (u64::BITS as usize - there) & self.channels
+    }
+
+    /// The word of a PU in a column.
+    fn word_in(&self, pu: usize, column: usize) -> Word {
+        (self.word_of)(self.first + pu, self.word + column - self.column)
     }
 }
 
@@ -428,17 +560,6 @@ impl Write {
 /// Words of so many elements.
 fn words(elements: usize) -> usize {
     elements.div_ceil(MULTIPLIERS)
-}
-
-/// A word of the rows of a group that lie in one bank: row and column of the bank, and the channels that have such a row.
-#[derive(Clone, Copy)]
-struct Place {
-    group: usize,
-    word: usize,
-    row: usize,
-    column: usize,
-    bank: usize,
-    channels: u64,
 }
 
 /// A column that is written in one bank of some channels.

@@ -4,7 +4,7 @@
 use super::channels::{Arriving, Beat, Channels};
 use super::control::{Asked, Control};
 use super::epu::{Epu, SoftmaxRequest, Sum};
-use super::layout::{Write, elements};
+use super::layout::{RowWrites, Write, elements};
 use super::loaded::Loaded;
 use super::requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
 use super::softmax::Weighed;
@@ -347,13 +347,20 @@ impl Module {
         }
     }
 
-    /// What a WR on the pins writes is in the arrays.
-    pub(super) fn land_next(&mut self) {
-        if let Some(write) = self.writes.front() {
-            debug_assert!(self.open[write.bank] == Some(write.row));
-            land(&mut self.cells, write);
+    /// What a run of WRs on the pins writes is in the arrays. Those that were accepted are the first of them, and are taken.
+    pub(super) fn land_run(&mut self, writes: &RowWrites<'_>, run: &WriteRun) {
+        debug_assert!(run.places().all(|(bank, _)| self.open[bank] == Some(run.row)));
+        let accepted = self.writes.iter().map(|write| (write.bank, write.column));
+        debug_assert!(accepted.zip(run.places()).all(|(write, place)| write == place));
+        self.writes.clear();
+        writes.land(run, &mut self.cells);
+    }
+
+    /// All bursts that came to their end before this tCK are where they go.
+    pub(super) fn move_all(&mut self) {
+        while self.transfers.front().is_some_and(|transfer| transfer.until_tck < self.tck) {
+            self.move_data();
         }
-        self.writes.pop_front();
     }
 
     /// WRs that were on the pins, whose data are in the arrays: they are told as a whole, behind all data of earlier ones,

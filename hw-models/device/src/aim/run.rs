@@ -7,7 +7,7 @@
 //! the hub's (`rtl/module/aim_hub.md`). A phase begins when the one before it is done, and a CLOSE_ALL ends when no REF is owed.
 
 use super::device::{AimDevice, AimStart};
-use super::layout::Write;
+use super::layout::RowWrites;
 use super::module::Module;
 use super::program::{Phase, Work, phases};
 use super::queues::Queues;
@@ -27,15 +27,18 @@ impl AimDevice for Module {
         self.leave_data_out();
     }
 
-    fn write(&mut self, writes: &mut dyn Iterator<Item = Write>) -> Result<(), DeviceError> {
-        let mut writes = writes.peekable();
-        while let Some(write) = writes.next() {
-            let array = Some(ArrayRequest::Write(write));
-            let mut requests = Requests { array, ..Default::default() };
-            while !self.step(&mut requests)?.array_taken {
-                self.wait();
+    fn write(&mut self, rows: &mut dyn Iterator<Item = RowWrites<'_>>) -> Result<(), DeviceError> {
+        for writes in rows {
+            let mut next = 0;
+            while next < writes.count() {
+                let array = Some(ArrayRequest::Write(writes.write(next)));
+                let mut requests = Requests { array, ..Default::default() };
+                while !self.step(&mut requests)?.array_taken {
+                    self.wait();
+                }
+                next += 1;
+                next += self.write_on(&writes, next);
             }
-            self.write_on(&mut writes);
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 use super::*;
 use crate::lp5_image::pack_row;
 use pimlico_device::Config;
-use pimlico_device::aim::{AimLayout, AimOptions};
+use pimlico_device::aim::{AimLayout, AimOptions, RowWrites};
 use pimlico_device::gemv::MatrixLayout;
 use pimlico_device::lp5::{AddressMap, HostOrder, Lp5Layout};
 use pimlico_device::mapping::Place;
@@ -163,7 +163,7 @@ fn aim_bursts_are_where_its_host_writes_them() {
         for group in 0..layout.groups() {
             let first = group * layout.pus();
             let element = |row, column| ((first + row) * columns + column) as u16;
-            for write in layout.writes(group, element) {
+            for write in layout.writes(group, element).flat_map(RowWrites::each) {
                 for (channel, word) in write.taken() {
                     written.insert((channel, write.row, write.column, write.bank), word[0] as u16);
                 }

@@ -13,7 +13,7 @@ use crate::results::{self, Attention, Summed};
 use crate::task::AttentionTask;
 use half::f16;
 use pimlico_device::Statistics;
-use pimlico_device::aim::{AimHead, AimOptions, GPR, LayoutError, Word, Write};
+use pimlico_device::aim::{AimHead, AimOptions, GPR, LayoutError, RowWrites, Word};
 use pimlico_device::aim::{MULTIPLIERS, of_elements, word_of};
 use pimlico_host::aim::{AimAttention, AimHost, HeadQuery};
 use pimlico_host::program::aim as program;
@@ -538,8 +538,8 @@ fn append(
     heads: &[Head],
 ) -> Result<Written, WorkloadError> {
     let words = Cell::new(0);
-    let count = |own: bool, write: &Write| {
-        words.set(words.get() + if own { write.taken().count() } else { 0 });
+    let count = |own: bool, writes: &RowWrites<'_>| {
+        words.set(words.get() + if own { writes.words() } else { 0 });
     };
     module.begin();
     module.write(|group| {
@@ -550,7 +550,7 @@ fn append(
         };
         let of_k = layout.k.row_writes(last, move |token, of_k| element(&head.k, token, of_k));
         let of_v = layout.v.column_writes(last, move |of_v, token| element(&head.v, token, of_v));
-        of_k.chain(of_v).inspect(move |write| count(group < heads.len(), write))
+        of_k.chain(of_v).inspect(move |writes| count(group < heads.len(), writes))
     })?;
     Ok(Written::new(module.end(), (words.get() * size_of::<Word>()) as u64))
 }

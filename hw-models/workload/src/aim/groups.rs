@@ -16,7 +16,7 @@
 use crate::error::WorkloadError;
 use crate::report::{OperatorReport, Together, Verdict};
 use pimlico_device::aim::{
-    AimHead, AimLayout, AimOptions, BANKS, Elements, GPR, LayoutError, Write,
+    AimHead, AimLayout, AimOptions, BANKS, Elements, GPR, LayoutError, RowWrites,
 };
 use pimlico_device::{Config, DeviceError, Statistics};
 use pimlico_host::aim::{AimHost, OwnPrograms};
@@ -200,7 +200,7 @@ impl<'a> Groups<'a> {
     }
 
     /// Writes columns, of each group its own, of matrices that hold their rows.
-    pub fn write<W: Iterator<Item = Write>>(
+    pub fn write<'b, W: Iterator<Item = RowWrites<'b>>>(
         &mut self,
         mut writes: impl FnMut(usize) -> W,
     ) -> Result<(), WorkloadError> {

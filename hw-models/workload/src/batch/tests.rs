@@ -139,8 +139,8 @@ fn rows_are_those_of_the_module_s_layout() {
         let mut rows = std::collections::BTreeSet::new();
         for tokens in 1..=5000usize {
             let part = head.part(tokens);
-            rows.extend(part.k.row_writes(tokens - 1, element).map(|write| write.row));
-            rows.extend(part.v.column_writes(tokens - 1, element).map(|write| write.row));
+            rows.extend(part.k.row_writes(tokens - 1, element).map(|writes| writes.row()));
+            rows.extend(part.v.column_writes(tokens - 1, element).map(|writes| writes.row()));
             assert_eq!(layout.rows_for(tokens as u64), rows.len() as u32, "{head_dim} {tokens}");
         }
     }

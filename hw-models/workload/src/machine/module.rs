@@ -16,7 +16,7 @@ use crate::report::link::Crossing;
 use crate::report::{Load, OperatorReport, Verdict, Written};
 use crate::results::Attention;
 use pimlico_device::Config;
-use pimlico_device::aim::{AimHead, AimLayout, Word, Write, word_of};
+use pimlico_device::aim::{AimHead, AimLayout, RowWrites, Word, word_of};
 use pimlico_device::mapping::Place;
 use pimlico_host::swizzle::{ChannelPlace, PimLayout, ReadOrder};
 use pimlico_model::data::Head;
@@ -107,14 +107,14 @@ impl<'a> OnModule<'a> {
     }
 
     /// Writes columns, of each group its own, or, to keep step with the others, what counts for no bytes.
-    fn write<W: Iterator<Item = (bool, Write)>>(
+    fn write<'b, W: Iterator<Item = (bool, RowWrites<'b>)>>(
         &mut self,
         writes: impl Fn(usize) -> W,
     ) -> Result<Written, WorkloadError> {
         self.module.begin();
         let words = Cell::new(0);
-        let count = |(own, write): &(bool, Write)| {
-            words.set(words.get() + if *own { write.taken().count() } else { 0 });
+        let count = |(own, writes): &(bool, RowWrites<'_>)| {
+            words.set(words.get() + if *own { writes.words() } else { 0 });
         };
         self.module.write(|group| writes(group).inspect(count).map(|(_, write)| write))?;
         Ok(Written::new(self.module.end(), (words.get() * size_of::<Word>()) as u64))

@@ -24,7 +24,7 @@ fn every_element_has_a_place_of_its_own() {
             // Two passes for the two halves of the number.
             let low = layout.writes(group, |row, column| number(row, column) as u16);
             let high = layout.writes(group, |row, column| (number(row, column) >> 16) as u16);
-            for (low, high) in low.zip(high) {
+            for (low, high) in low.flat_map(RowWrites::each).zip(high.flat_map(RowWrites::each)) {
                 assert!((7..layout.end_row()).contains(&low.row) && low.column < 64);
                 assert!(places.insert((low.bank, low.row, low.column)));
                 for (low, high) in low.words.iter().zip(&high.words) {
@@ -73,7 +73,7 @@ fn rows_in_use_are_those_that_are_written() {
         let room = AimLayout::new(config, &options, 100, 2500, 3).expect("it fits");
         for (rows, columns) in [(1, 1), (17, 520), (40, 1030), (100, 2500)] {
             let layout = room.part(rows, columns);
-            let of_group = |group| layout.writes(group, |_, _| 1).map(|write| write.row);
+            let of_group = |group| layout.writes(group, |_, _| 1).map(|writes| writes.row());
             let written: HashSet<_> = (0..layout.groups()).flat_map(of_group).collect();
             let used: Vec<_> = layout.used_rows().collect();
             assert_eq!(used.len(), layout.rows_in_use());
@@ -109,9 +109,17 @@ fn whole_words_are_written_as_elements_are() {
             .collect();
         for group in 0..layout.groups() {
             let first = group * layout.pus();
-            let elements = layout.writes(group, |row, column| matrix[first + row][column]);
+            let elements = || layout.writes(group, |row, column| matrix[first + row][column]);
             let whole = |row: usize, word| word_of(&matrix[first + row], word);
-            assert!(elements.eq(layout.word_writes(group, whole)), "{channels}, {rows}");
+            assert!(
+                elements()
+                    .flat_map(RowWrites::each)
+                    .eq(layout.word_writes(group, whole).flat_map(RowWrites::each)),
+                "{channels}, {rows}"
+            );
+            let words: usize = elements().map(|writes| writes.words()).sum();
+            let taken = |write: Write| write.taken().count();
+            assert_eq!(words, elements().flat_map(RowWrites::each).map(taken).sum());
         }
     }
 }
@@ -132,17 +140,17 @@ fn what_grows_stays_where_it_is() {
         // Row after row, of all columns; then column after column, of all rows.
         for row in 0..rows / 2 {
             let part = room.part(row + 1, columns);
-            keep(&mut part.row_writes(row, element));
+            keep(&mut part.row_writes(row, element).flat_map(RowWrites::each));
         }
         for column in 0..columns {
             let part = room.part(rows, column + 1);
-            keep(&mut part.column_writes(column, element));
+            keep(&mut part.column_writes(column, element).flat_map(RowWrites::each));
         }
         let whole = (0..room.groups()).flat_map(|group| {
             room.writes(group, move |row, c| element(group * room.pus() + row, c))
         });
         let mut written = 0;
-        for Write { bank, row, column, words, .. } in whole {
+        for Write { bank, row, column, words, .. } in whole.flat_map(RowWrites::each) {
             for (channel, word) in words.into_iter().enumerate() {
                 // A channel without a row of the matrix was not written.
                 let cell = cells.get(&(channel, bank, row, column)).copied();
@@ -158,19 +166,22 @@ fn what_grows_stays_where_it_is() {
 fn what_is_added_is_written_where_it_is_alone() {
     // A head of 128 elements, on 256 PUs.
     let (k, v) = (layout(16, 1000, 128, 0), layout(16, 128, 1000, 10));
-    let row: Vec<_> = k.row_writes(300, |_, _| 1).collect();
+    let row: Vec<_> = k.row_writes(300, |_, _| 1).flat_map(RowWrites::each).collect();
     // 300 = 256 + 2 x 16 + 12.
     assert_eq!(row.len(), 8);
     assert!(row.iter().all(|write| (write.bank, write.channels) == (12, 1 << 2)));
-    let column: Vec<_> = v.column_writes(500, |_, _| 1).collect();
+    let column: Vec<_> = v.column_writes(500, |_, _| 1).flat_map(RowWrites::each).collect();
     assert_eq!(column.len(), 16);
     assert!(column.iter().all(|write| write.channels == 0xff));
     // Of 20 rows four banks have two.
     let few = layout(16, 20, 1000, 0);
-    let channels = few.column_writes(0, |_, _| 1).map(|write| write.channels);
+    let channels =
+        few.column_writes(0, |_, _| 1).flat_map(RowWrites::each).map(|write| write.channels);
     assert_eq!(channels.filter(|&channels| channels == 3).count(), 4);
     let whole = layout(64, 1024, 16, 0);
-    assert!(whole.writes(0, |_, _| 1).all(|write| write.channels == u64::MAX));
+    assert!(
+        whole.writes(0, |_, _| 1).flat_map(RowWrites::each).all(|write| write.channels == u64::MAX)
+    );
 }
 
 #[test]
