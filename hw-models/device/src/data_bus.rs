@@ -3,7 +3,7 @@
 //!
 //! A clock is one beat: half a tCK. On the bus stands a beat, or nothing.
 
-use crate::sizes::{Burst, CHIPS};
+use crate::sizes::{Burst, CHIPS, LANES};
 use std::collections::VecDeque;
 
 /// Beats of a burst.
@@ -27,10 +27,16 @@ pub fn burst_of(beats: &Beats) -> Burst {
 
 /// What the chips take of a burst of the host behind the re-layout unit: element `8 p + c` is lane `p` of chip `c`.
 pub fn relaid(host: &Beats) -> Burst {
-    std::array::from_fn(|chip| {
-        let lane = |p: usize| host[2 * p + chip / 4] >> (16 * (chip % 4)) & 0xFFFF;
-        lane(0) | lane(1) << 16 | lane(2) << 32 | lane(3) << 48
-    })
+    let elements = host.map(|beat| [0, 16, 32, 48].map(|from| (beat >> from) as u16));
+    let elements = elements.as_flattened();
+    // Loops over arrays of their own, which become shuffles of vectors.
+    let mut lanes = [[0; LANES]; CHIPS];
+    for (chip, lanes) in lanes.iter_mut().enumerate() {
+        for (p, lane) in lanes.iter_mut().enumerate() {
+            *lane = elements[CHIPS * p + chip];
+        }
+    }
+    lanes.map(word)
 }
 
 /// The burst of the host of what the chips give, behind the re-layout unit.
@@ -39,6 +45,12 @@ pub fn unrelaid(chips: &Burst) -> Beats {
         let lane = |e: usize| chips[beat % 2 * 4 + e] >> (16 * (beat / 2)) & 0xFFFF;
         lane(0) | lane(1) << 16 | lane(2) << 32 | lane(3) << 48
     })
+}
+
+/// Elements of 16 bits as a word.
+fn word(elements: [u16; LANES]) -> u64 {
+    let [a, b, c, d] = elements.map(u64::from);
+    a | b << 16 | c << 32 | d << 48
 }
 
 fn transposed(rows: &[u64; BEATS]) -> [u64; CHIPS] {

@@ -54,6 +54,17 @@ pub trait Strips {
 
     /// What is written to a place of a strip.
     fn beats(&self, number: usize, place: Place) -> Beats;
+
+    /// What is written to some banks of a column of a strip, one after the other.
+    fn column_beats(
+        &self,
+        number: usize,
+        (row, column): (usize, usize),
+        banks: impl Iterator<Item = usize>,
+        mut written: impl FnMut(&Beats),
+    ) {
+        banks.for_each(|bank| written(&self.beats(number, Place { bank, row, column })));
+    }
 }
 
 /// Strips that are being written: their writes come at the back of what waits for the host, and leave at its front.
@@ -206,8 +217,15 @@ impl<S: Strips> Writing<S> {
         let ((number, strip), (place, from)) = (self.under_way[0], self.coming);
         assert_eq!(place, 0, "writes of the first strip are to come");
         if let Some(written) = written {
-            for n in from..from + count {
-                written(&self.strips.beats(number, strip.place(n)));
+            let Strip { row, banks, .. } = strip;
+            let (mut next, end) = (from, from + count);
+            while next < end {
+                let first = next % banks.len();
+                let (column, last) =
+                    (strip.place(next).column, end.min(next - first + banks.len()));
+                let of_column = banks.iter().skip(first).take(last - next);
+                self.strips.column_beats(number, (row, column), of_column, &mut *written);
+                next = last;
             }
         }
         self.coming = (0, from + count);
@@ -306,6 +324,23 @@ impl Strips for HeadStrips<'_> {
             self.head.v.get(token).map_or([0; BEATS], |v| mapping::beats_of(v, burst))
         }
     }
+
+    /// Banks of a column of K have a token each, and the same burst of it.
+    fn column_beats(
+        &self,
+        number: usize,
+        (row, column): (usize, usize),
+        banks: impl Iterator<Item = usize>,
+        mut written: impl FnMut(&Beats),
+    ) {
+        if number < self.of_k() {
+            let (first, burst) = self.layout.token_of_k(Place { bank: 0, row, column });
+            let k = &self.head.k;
+            banks.for_each(|bank| written(&mapping::beats_of(&k[first + bank], burst)));
+        } else {
+            banks.for_each(|bank| written(&self.beats(number, Place { bank, row, column })));
+        }
+    }
 }
 
 /// The writes of strips one by one.
@@ -356,6 +391,28 @@ mod tests {
                 let expected: Vec<_> = kv_cache::writes(&layout, &head).collect();
                 assert!(of_strips == expected, "{head_dim} {context}");
             }
+        }
+    }
+    #[test]
+    fn banks_of_a_column_are_written_what_each_of_them_is() {
+        let config = Config::ddr4_3200();
+        for (head_dim, context) in [(32, 17), (80, 700), (160, 1100)] {
+            let distribution = Distribution::Random;
+            let shape = HeadShape { head_dim, context, group: 1, distribution };
+            let head = Head::synthetic(shape, 3, 0);
+            let layout = HeadLayout::new(&config, head_dim, context, 5).expect("it fits");
+            let mut strips = kv_cache::strips(&layout, &head);
+            let mut number = 0;
+            while let Some(Strip { row, column, columns, banks }) = strips.strip(number) {
+                for column in column..column + columns {
+                    let (mut all, at) = (Vec::new(), (row, column));
+                    strips.column_beats(number, at, banks.iter(), |beats| all.push(*beats));
+                    let beats = |bank| strips.beats(number, Place { bank, row, column });
+                    assert!(banks.iter().map(beats).eq(all), "strip {number}, column {column}");
+                }
+                number += 1;
+            }
+            assert!(number > 0);
         }
     }
 }

@@ -85,6 +85,26 @@ impl<F: FnMut(&mut [u16])> Strips for MatrixStrips<'_, F> {
         let burst = self.layout.burst(tile, place.column);
         mapping::beats_of(&rows[place.bank * columns..][..columns], burst)
     }
+
+    /// Banks of a column have a row of the chunk each, and the same burst of it.
+    fn column_beats(
+        &self,
+        number: usize,
+        (_, column): (usize, usize),
+        banks: impl Iterator<Item = usize>,
+        mut written: impl FnMut(&Beats),
+    ) {
+        let (chunk, tile) = (number / self.tiles, number % self.tiles);
+        let columns = self.layout.columns;
+        let burst = self.layout.burst(tile, column);
+        let rows = self.chunks.iter().find(|(of, _)| *of == chunk);
+        banks.for_each(|bank| {
+            let row = |(_, rows): &'_ (usize, Vec<u16>)| {
+                mapping::beats_of(&rows[bank * columns..][..columns], burst)
+            };
+            written(&rows.map_or_else(Beats::default, row));
+        });
+    }
 }
 
 #[cfg(test)]
@@ -106,6 +126,26 @@ mod tests {
             let made: Vec<_> = strips::writes(strips).collect();
             assert_eq!(made, writes(&layout, &matrix).collect::<Vec<_>>());
             assert_eq!(made.len(), rows * columns.div_ceil(BURST));
+        }
+    }
+
+    #[test]
+    fn banks_of_a_column_are_written_what_each_of_them_is() {
+        for (rows, columns) in [(1, 1), (37, 200), (100, 4100)] {
+            let layout = MatrixLayout::new(&Config::ddr4_3200(), rows, columns).expect("it fits");
+            let mut data = Synthetic::new(columns, 9);
+            let mut strips = MatrixStrips::new(&layout, |row| data.next_row(row));
+            let mut number = 0;
+            while let Some(Strip { row, column, columns, banks }) = strips.strip(number) {
+                for column in column..column + columns {
+                    let (mut all, at) = (Vec::new(), (row, column));
+                    strips.column_beats(number, at, banks.iter(), |beats| all.push(*beats));
+                    let beats = |bank| strips.beats(number, Place { bank, row, column });
+                    assert!(banks.iter().map(beats).eq(all), "strip {number}, column {column}");
+                }
+                number += 1;
+            }
+            assert!(number > 0);
         }
     }
 
