@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! The end of memory: one line and exit status 2, as of any input that is too large for this machine.
+//! Memory of the process: what is freed is kept for what comes next, and the end of it is one line and exit status 2, as of
+//! any input that is too large for this machine.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;
@@ -9,6 +10,23 @@ struct Ending;
 
 #[global_allocator]
 static ALLOCATOR: Ending = Ending;
+
+/// Blocks of up to so many bytes come from the memory that the process has.
+#[cfg(target_env = "gnu")]
+const BLOCK: libc::c_int = 32 << 20;
+/// So many bytes that are free at its end it keeps.
+#[cfg(target_env = "gnu")]
+const KEPT: libc::c_int = 64 << 20;
+
+/// Has what a piece of work frees kept for the next one, whose data are as large: the system would clear its pages again. Not
+/// where the memory of the process has a limit.
+pub fn keep_freed() {
+    #[cfg(target_env = "gnu")]
+    for (option, bytes) in [(libc::M_MMAP_THRESHOLD, BLOCK), (libc::M_TRIM_THRESHOLD, KEPT)] {
+        // SAFETY: the numbers are numbers; the allocator may be set at any time.
+        unsafe { libc::mallopt(option, bytes) };
+    }
+}
 
 /// The memory, unless there is none.
 fn there(memory: *mut u8, bytes: usize) -> *mut u8 {

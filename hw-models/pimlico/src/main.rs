@@ -43,7 +43,7 @@
 //! | `flags` | what the flags of all commands have in common |
 //! | `plain` | text of input on its way to a terminal |
 //! | `stdout` | standard output, whose reader may go away |
-//! | `allocator` | the end of memory |
+//! | `allocator` | memory that is kept, and the end of memory |
 
 mod allocator;
 mod commands;

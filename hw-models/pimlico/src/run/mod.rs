@@ -42,6 +42,7 @@ pub use neupims::arguments::ChannelArguments;
 pub use operators::with_flag;
 pub use systems::lp5_spec;
 
+use crate::allocator::keep_freed;
 use crate::failure::Failure;
 use crate::files::{Output, OutputFolder};
 use crate::output;
@@ -74,6 +75,7 @@ struct Job {
 impl Job {
     /// Runs it on a system, with a bar of its progress.
     fn run(&self, system: &mut dyn System) -> Result<Report, WorkloadError> {
+        keep_freed();
         let bar = output::progress(1, self.unit);
         let progress = |done, all| {
             bar.set_length(all);
