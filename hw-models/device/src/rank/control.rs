@@ -172,17 +172,10 @@ impl RankControl {
         output.walk(walk);
         manager.walk(walk);
         refresh.walk(walk);
-        let RankControllerIn { array_valid_i, array_i, bus_valid_i, refresh_i, force_i, .. } =
-            input;
-        walk.refuse_if(*bus_valid_i);
-        for flag in [&mut *array_valid_i, refresh_i, force_i] {
-            walk.still(*flag);
-        }
-        if *array_valid_i {
-            walk.array_request(array_i);
-        }
+        // The requests of the last cycle that was stepped are there for waits alone.
+        let RankControllerIn { refresh_i, force_i, .. } = input;
         let RefreshManagerIn { head_end_i, idle_i, done_i, .. } = refresh_input;
-        for flag in [head_end_i, idle_i, done_i] {
+        for flag in [refresh_i, force_i, head_end_i, idle_i, done_i] {
             walk.still(*flag);
         }
     }

@@ -14,9 +14,10 @@ use pimlico_units::module::HostPortOut;
 #[derive(Clone, Debug, Default)]
 pub struct Mark {
     pub survey: Survey,
-    /// The tCK, and the row that is open.
+    /// The tCK, the row that is open, and its column that was read last.
     pub tck: u64,
     pub row: u16,
+    pub column: usize,
     pub doings: Doings,
     pub tape: Tape,
     /// Results that were shown to the host's port, and when.
@@ -41,6 +42,8 @@ pub struct Laps {
     pub passed: u64,
     /// The row of the last mark.
     row: Option<usize>,
+    /// The lap that is known does not begin at that mark, and may begin later in the row.
+    later: bool,
     /// The last two marks, the last one first, if nothing but laps can be between them.
     marks: [Option<Mark>; 2],
     /// The lap that was found last.
@@ -61,6 +64,24 @@ impl Laps {
     /// Whether a mark is to be set where this row is open: the first in it.
     pub fn marks(&mut self, row: Option<usize>) -> bool {
         row.is_some() && std::mem::replace(&mut self.row, row) != row
+    }
+
+    /// The column behind which the lap that is known begins, if it may in this row.
+    pub fn later_at(&self) -> Option<usize> {
+        self.found.as_ref().filter(|_| self.later).map(|lap| lap.end.column)
+    }
+
+    /// Behind that column: the laps that are ahead, as [`at`](Self::at) a mark.
+    pub fn later(
+        &mut self,
+        mark: Mark,
+        gear: u64,
+        row_of: impl Fn(u16) -> Option<u16>,
+    ) -> Option<Ahead> {
+        self.later = false;
+        let ahead = self.found.as_ref().and_then(|lap| lap.ahead(&mark, gear, row_of));
+        self.spare = mark;
+        ahead
     }
 
     /// Room for a mark.
@@ -118,6 +139,7 @@ impl Laps {
             self.found = Some(lap);
         }
         let ahead = known.or_else(|| self.found.as_ref().and_then(ahead));
+        self.later = ahead.is_none();
         self.marks.swap(0, 1);
         self.spare = self.marks[0].replace(mark).unwrap_or_default();
         ahead

@@ -11,7 +11,7 @@
 //! the state is surveyed ([`lap`](pimlico_units::lap)). Of three marks between which the same has happened, but for what has moved
 //! by the same, the last is the first of laps that do it again. What they hang on is looked at before: the loop does not come to
 //! its last repetition in them, no REF becomes due, places and rows are where the commands move them. A lap that was found stays
-//! known: behind a REF it goes on from the first mark at which all stands as it stood then.
+//! known: behind a REF it goes on from where all stands as it stood then, at a mark or behind the column that was read last there.
 //!
 //! Laps are *played*: those who watch the chips' pins are told what they were told in the lap that was found, as many tCK and rows
 //! later, and the host's port is shown the results when they come, while the units stand at the mark. The host does what it likes. Where
@@ -91,12 +91,14 @@ impl Rank {
         if !self.laps.wanted || !self.slots.begins() {
             return false;
         }
-        let row = self.chips.open_row();
-        if !self.laps.marks(row) {
+        let (row, column) = (self.chips.open_row(), self.control.pins().column());
+        let is_first = self.laps.marks(row);
+        if !is_first && self.laps.later_at() != Some(column) {
             return false;
         }
         self.see_asked(asked);
-        let ahead = self.mark(row.unwrap_or_default() as u16).filter(|ahead| ahead.laps > 0);
+        let ahead = self.mark(row.unwrap_or_default() as u16, column, is_first);
+        let ahead = ahead.filter(|ahead| ahead.laps > 0);
         let (Some(ahead), Some(_)) = (ahead, &self.laps.found) else { return false };
         let lap = self.laps.found.take().expect("it was found");
         self.stop_keeping();
@@ -113,18 +115,25 @@ impl Rank {
         true
     }
 
-    /// Sets a mark. Returns what laps are ahead of it.
-    fn mark(&mut self, row: u16) -> Option<Ahead> {
+    /// Sets a mark, if it is the first in its row; else it is but looked whether the lap that is known begins. Returns what laps
+    /// are ahead.
+    fn mark(&mut self, row: u16, column: usize, is_first: bool) -> Option<Ahead> {
         let mut mark = self.laps.room();
-        (mark.tck, mark.row) = (self.now, row);
-        let (doings, tape) = (std::mem::take(&mut mark.doings), std::mem::take(&mut mark.tape));
-        mark.doings = self.front.keep(Some(doings.cleared())).unwrap_or_default();
-        mark.tape = self.record.keep(Some(tape.cleared())).unwrap_or_default();
+        (mark.tck, mark.row, mark.column) = (self.now, row, column);
+        if is_first {
+            let doings = std::mem::take(&mut mark.doings).cleared();
+            let tape = std::mem::take(&mut mark.tape).cleared();
+            mark.doings = self.front.keep(Some(doings)).unwrap_or_default();
+            mark.tape = self.record.keep(Some(tape)).unwrap_or_default();
+        }
         let entry = self.front.entry_at();
         self.walk(&mut Walk::survey(&mut mark.survey, row, entry));
         let (front, rows, gear) = (&self.front, self.config.organisation.rows, self.gear());
         let row_of = |at| front.looked_up(at).filter(|row| usize::from(*row) < rows);
-        self.laps.at(mark, gear, row_of)
+        match is_first {
+            true => self.laps.at(mark, gear, row_of),
+            false => self.laps.later(mark, gear, row_of),
+        }
     }
 
     /// Cycles of the core at once until a tCK, if they are played. Returns whether there were some: not where results come.
@@ -251,8 +260,17 @@ impl Rank {
         }
     }
 
+    /// A cycle of the core that is not played: what the host's port asks for, and what it is shown.
+    pub(super) fn see_cycle(&mut self, asked: &HostPortOut, shown: &Shown) {
+        self.see_asked(asked);
+        if !shown.is_plain(None, &self.shown) {
+            self.spoil_laps();
+        }
+        self.laps.show(self.now, self.results.as_ref());
+    }
+
     /// The host's port asks for this. Where it is not what it has asked for since the mark, that is in no lap.
-    pub(super) fn see_asked(&mut self, asked: &HostPortOut) {
+    fn see_asked(&mut self, asked: &HostPortOut) {
         if self.laps.keeps() && !asks_the_same(&self.laps.asked, asked) {
             self.spoil_laps();
         }

@@ -182,15 +182,13 @@ impl Rank {
         if let Some(shown) = self.play_cycle(host, made)? {
             return Ok(shown);
         }
-        self.see_asked(host);
         let shown = match self.pass_cycle_of_slot() {
             Some(shown) => shown,
             None => self.step_cycle(host, made)?,
         };
-        if !shown.is_plain(None, &self.shown) {
-            self.spoil_laps();
+        if self.laps.keeps() {
+            self.see_cycle(host, &shown);
         }
-        self.laps.show(self.now, self.results.as_ref());
         Ok(shown)
     }
 

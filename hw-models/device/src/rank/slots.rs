@@ -47,6 +47,9 @@ impl Rank {
         }
         let (row, mut passed) = (self.chips.row_of_all_banks(), false);
         while has_room(self) {
+            if passed && self.laps.later_at() == Some(self.control.pins().column()) {
+                break;
+            }
             let Some(sent) = self.next_sent() else {
                 self.slots.phase = SlotPhase::Stepped;
                 break;
