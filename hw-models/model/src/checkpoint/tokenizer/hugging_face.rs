@@ -116,7 +116,9 @@ impl HuggingFaceTokenizer {
     pub fn read(text: &[u8], special: &SpecialTokens, vocab: usize) -> Result<Self, Malformed> {
         // The crate numbers added tokens for itself.
         let file: File = json::read(text)?;
-        let read = guarded(|| tokenizers::Tokenizer::from_bytes(text));
+        // What parses a text is compiled in the crate, what reads bytes would be here.
+        let parse = |text: &str| guarded(|| text.parse::<tokenizers::Tokenizer>());
+        let read = str::from_utf8(text).map_err(|error| error.to_string()).and_then(parse);
         let read = read.and_then(|read| read.map_err(|error| error.to_string()));
         let mut tokenizer = read.map_err(|error| {
             let found = cut(&error.replace('\n', " "), 200);
