@@ -3,7 +3,7 @@
 
 use crate::coverage::{Bins, ports};
 use crate::exhaustive::Exhaustive;
-use pimlico_ports::{Bundle, Model};
+use pimlico_ports::{Bundle, Model, PortInfo};
 use proptest::collection::vec;
 use proptest::num::u64::ANY;
 use proptest::strategy::{BoxedStrategy, Strategy};
@@ -27,11 +27,12 @@ pub trait Bench: Model {
 
     /// Random inputs of an episode: those of cycles that know nothing of each other, arranged.
     fn episodes() -> BoxedStrategy<Vec<Self::In>> {
-        let arranged = |mut inputs: Vec<Self::In>| {
+        let arranged = |entropy| {
+            let mut inputs = drawn(entropy);
             Self::arrange(&mut inputs);
             inputs
         };
-        cycles::<Self::In>(EPISODE).prop_map(arranged).boxed()
+        entropy(EPISODE, Self::In::DRAWS).prop_map(arranged).boxed()
     }
 
     /// Declares what a run is to reach. Unless the bench says better, every port takes values of every sort.
@@ -55,7 +56,17 @@ pub trait Bench: Model {
 
 /// Sequences of 1 to `length` cycles of inputs, which shrink to fewer cycles and simpler values.
 pub(crate) fn cycles<B: Bundle>(length: usize) -> impl Strategy<Value = Vec<B>> {
-    vec(vec(ANY, B::DRAWS).prop_map(|entropy| B::draw(&entropy)), 1..=length)
+    entropy(length, B::DRAWS).prop_map(drawn)
+}
+
+fn drawn<B: Bundle>(entropy: Vec<Vec<u64>>) -> Vec<B> {
+    entropy.iter().map(|cycle| B::draw(cycle)).collect()
+}
+
+/// The entropy of 1 to `length` cycles of inputs, which shrinks to fewer cycles and simpler values: `draws` words of each.
+/// It is no matter which unit they are for, and compiled once for all.
+fn entropy(length: usize, draws: usize) -> BoxedStrategy<Vec<Vec<u64>>> {
+    vec(vec(ANY, draws), 1..=length).boxed()
 }
 
 /// An output that is not what the reference says, though RTL and model agree on it.
@@ -83,22 +94,17 @@ impl OracleError {
         if got == expected {
             return Ok(());
         }
-        let words = |bundle: &B| {
-            let mut words = Vec::new();
-            bundle.for_each_port(|port, bits| {
-                for (low, part) in (0..).step_by(32).zip(bits.chunks(32)) {
-                    let number =
-                        part.iter().rev().fold(0, |number, bit| 2 * number + u32::from(*bit));
-                    words.push((port.name, low, number));
-                }
-            });
-            words
-        };
-        let pairs = words(got).into_iter().zip(words(expected));
-        let mut differ = pairs.filter(|((.., got), (.., expected))| got != expected);
-        let ((port, low, got), (.., expected)) = differ.next().expect("a port differs");
-        let what = format!("bits from {low} on");
-        Err(Self { cycle, port, got, expected, what })
+        Err(Self::of(cycle, B::PORTS, &got.words(), &expected.words()))
+    }
+
+    /// The same for words of ports that differ.
+    #[cold]
+    fn of(cycle: u64, ports: &[PortInfo], got: &[u32], expected: &[u32]) -> Self {
+        let parts = ports.iter().flat_map(|port| (0..port.words()).map(move |n| (port.name, n)));
+        let mut parts = parts.zip(got.iter().zip(expected));
+        let differ = parts.find(|(_, (got, expected))| got != expected);
+        let ((port, n), (&got, &expected)) = differ.expect("a port differs");
+        Self { cycle, port, got, expected, what: format!("bits from {} on", 32 * n) }
     }
 }
 

@@ -13,8 +13,8 @@ use crate::watch::Waveforms;
 use pimlico_ports::{InputHistory, Instances, Mismatch, Model};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::io;
 use std::path::Path;
-use std::{io, iter};
 
 /// Cycles of shrinking, at the most: half a minute of a whole channel, and far less of most units.
 const SHRINKING: u64 = 500_000;
@@ -134,7 +134,7 @@ pub fn run_covered<M: Bench>(
 pub fn reach<M: Bench>(cycles: u64, seed: u64) -> Bins {
     let mut bins = Bins::default();
     M::plan(&mut bins);
-    let mut runner = runner::<M>(seed);
+    let mut runner = runner(&M::name(), seed);
     let mut model = M::new();
     let mut done = 0;
     while done < cycles {
@@ -157,7 +157,7 @@ fn compare<M: Bench>(
 ) -> io::Result<CosimOutcome> {
     let mut outcome =
         CosimOutcome { unit: M::name(), cycles: 0, checked: 0, failure: None, coverage: None };
-    let mut runner = runner::<M>(seed);
+    let mut runner = runner(&M::name(), seed);
     while outcome.cycles < cycles {
         let tree = M::episodes().new_tree(&mut runner);
         let tree = tree.expect("the strategy rejects nothing");
@@ -182,9 +182,8 @@ fn compare<M: Bench>(
     Ok(outcome)
 }
 
-/// The random generator of a unit's run.
-fn runner<M: Model>(seed: u64) -> TestRunner {
-    let name = M::name();
+/// The random generator of the run of the unit of this name.
+fn runner(name: &str, seed: u64) -> TestRunner {
     let mut bytes = [0u8; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     for (byte, letter) in bytes[8..].iter_mut().zip(name.bytes()) {
@@ -308,23 +307,22 @@ pub fn trace<M: Bench>(
     folder: &Path,
     again: &Path,
 ) -> io::Result<()> {
-    let mut runner = runner::<M>(seed);
-    let mut end = 0;
-    let mut episodes = iter::from_fn(|| {
+    let (unit, again) = (M::name(), again.display());
+    let mut runner = runner(&unit, seed);
+    let (mut number, mut end) = (0, 0);
+    let inputs = loop {
         let tree = M::episodes().new_tree(&mut runner);
         let inputs = tree.expect("the strategy rejects nothing").current();
+        number += 1;
         end += inputs.len() as u64;
-        Some((inputs, end))
-    });
-    let episode = match cycle {
-        Some(cycle) => episodes.find(|(_, end)| cycle < *end),
-        None => (1..)
-            .zip(episodes)
-            .find(|(number, (inputs, _))| inputs.len() >= SHOWN || *number == LOOKED_AT)
-            .map(|(_, episode)| episode),
+        let is_shown = match cycle {
+            Some(cycle) => cycle < end,
+            None => inputs.len() >= SHOWN || number == LOOKED_AT,
+        };
+        if is_shown {
+            break inputs;
+        }
     };
-    let (inputs, end) = episode.expect("there is no end of episodes");
-    let (unit, again) = (M::name(), again.display());
     let about =
         format!("seed {seed}\npimlico cosim {unit} --seed {seed} --cycles {end} --vcd {again}");
     write_waves::<M>(&inputs, seed, &Waveforms::of(&unit, folder), &about)?;

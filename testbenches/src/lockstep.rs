@@ -56,7 +56,7 @@ impl<M: Model> Lockstep<M> {
         window: Window,
         about: &str,
     ) -> io::Result<()> {
-        self.watch = Some(Watch::create::<M>(files, i, window, about)?);
+        self.watch = Some(Watch::create(&M::info(), files, i, window, about)?);
         self.rtl.trace(i, &files.inside, window)
     }
 
@@ -122,9 +122,13 @@ impl<M: Model> Lockstep<M> {
     /// Writes the waveform of what instance `i` shows under `input`, if it has one.
     fn record(&mut self, i: usize, input: &M::In) {
         if let Some(watch) = self.watch.as_mut().filter(|watch| watch.instance == i) {
-            let sides = [&self.observed, self.rtl.observed(i)];
-            let cycle = |observed| Cycle { inputs: input, observed, open: &self.open };
-            watch.record::<M>(self.cycle, sides.map(cycle));
+            let (inputs, open) = (&input.words(), &self.open);
+            let [model, rtl] = [&self.observed, self.rtl.observed(i)].map(|observed| Cycle {
+                inputs,
+                observed,
+                open,
+            });
+            watch.record(self.cycle, [model, rtl]);
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::build::{self, Loaded};
 use crate::spool::Spool;
-use pimlico_ports::{Bundle, Instances, Mismatch, Unit};
+use pimlico_ports::{Bundle, Instances, Mismatch, Unit, UnitInfo, words_of};
 use std::ffi::c_void;
 use std::io;
 use std::marker::PhantomData;
@@ -13,15 +13,24 @@ use verilated::vcd::Vcd;
 
 /// Verilated instances of unit `U` that step together.
 pub struct Rtl<U: Unit> {
+    verilated: Verilated,
+    ports: PhantomData<U>,
+}
+
+/// The same for any unit, by the words of its ports: compiled once, and not for each unit.
+struct Verilated {
     unit: Loaded,
+    name: String,
     instances: Vec<NonNull<c_void>>,
+    /// Of the instance that is settled next.
     inputs: Vec<u32>,
     /// Ports and probes that the instances put out last, one instance after the other.
     outputs: Vec<u32>,
+    /// How many words those of an instance are.
+    observed: usize,
     tracing: Option<Tracing>,
     /// Cycles since the reset.
     cycle: u64,
-    ports: PhantomData<U>,
 }
 
 /// A waveform that Verilator writes.
@@ -52,41 +61,18 @@ impl<U: Unit> Rtl<U> {
     ///
     /// If the RTL cannot be made; see [`build::prepare`].
     pub fn new(count: usize, seed: u64) -> Self {
-        let unit = build::load(&U::info()).unwrap_or_else(|error| panic!("{error}"));
-        let instances = (0..count as u64).map(|i| {
-            // SAFETY: `create` returns a new instance.
-            let instance = unsafe { (unit.unit.create)(seed.wrapping_add(i)) };
-            NonNull::new(instance).expect("`new` does not return null")
-        });
-        let instances = instances.collect();
-        let inputs = vec![0; U::In::WORDS];
-        let outputs = vec![0; count * U::OBSERVED_WORDS];
-        let (tracing, ports) = (None, PhantomData);
-        let mut rtl = Self { unit, instances, inputs, outputs, tracing, cycle: 0, ports };
-        // The ports of the libraries in a design hold random bits as well, that of the reset among them: what begins in its reset
-        // sees no edge of the first one.
-        rtl.reset();
-        rtl.reset();
-        rtl
+        Self { verilated: Verilated::new(&U::info(), count, seed), ports: PhantomData }
     }
 
     /// Writes the waveform of everything inside instance `i` to `file`, cycle 0 being the next, until
     /// [`finish_trace`](Self::finish_trace).
     pub fn trace(&mut self, i: usize, file: &Path, window: Window) -> io::Result<()> {
-        let spool = Spool::create(file)?;
-        let mut vcd = Vcd::default();
-        // SAFETY: instance and waveform are live; the waveform is dropped before the instance.
-        unsafe { (self.unit.unit.trace)(self.instances[i].as_ptr(), vcd.0) };
-        vcd.open(spool.path())?;
-        self.tracing = Some(Tracing { vcd, file: spool, instance: i, window, cycle: 0 });
-        Ok(())
+        self.verilated.trace(i, file, window)
     }
 
     /// Finishes the waveform, if one is written; tells whether all of it is in the file.
     pub fn finish_trace(&mut self) -> io::Result<()> {
-        let Some(Tracing { vcd, file, .. }) = self.tracing.take() else { return Ok(()) };
-        drop(vcd); // writes what is left; it refers to an instance, which is still live
-        file.finish()
+        self.verilated.finish_trace()
     }
 
     /// What was reached in instance 0 since it was made, by places in the source.
@@ -96,63 +82,17 @@ impl<U: Unit> Rtl<U> {
     /// If the RTL was not built for it; see [`coverage::AVAILABLE`](crate::coverage::AVAILABLE).
     #[cfg(feature = "benches")]
     pub fn coverage(&self) -> io::Result<Vec<crate::coverage::points::Point>> {
-        use std::ffi::CString;
-        use std::os::unix::ffi::OsStrExt;
-        let write = self.unit.unit.coverage.expect("a build with the feature `coverage`");
-        let file = tempfile::NamedTempFile::new()?;
-        let name = CString::new(file.path().as_os_str().as_bytes())?;
-        // SAFETY: the instance is live, the name ends with a zero byte.
-        unsafe { write(self.instances[0].as_ptr(), name.as_ptr()) };
-        let data = std::fs::read_to_string(file.path())?;
-        crate::coverage::points::parse(&U::name(), &data).map_err(io::Error::other)
-    }
-
-    /// The first half of a cycle of one instance: applies its inputs and settles.
-    fn settle_one(&mut self, i: usize, input: &U::In) {
-        input.write(&mut self.inputs);
-        let outputs = &mut self.outputs[i * U::OBSERVED_WORDS..][..U::OBSERVED_WORDS];
-        // SAFETY: the instance is live; the arrays have the sizes that the binding, generated from
-        // the same declaration, reads and writes.
-        unsafe {
-            let instance = self.instances[i].as_ptr();
-            (self.unit.unit.settle)(instance, self.inputs.as_ptr(), outputs.as_mut_ptr());
-        }
+        self.verilated.coverage()
     }
 
     /// Writes the waveform of instance `i`, if it is the traced one, at a half of the cycle.
     pub(crate) fn dump(&mut self, i: usize, half: u64) {
-        if let Some(Tracing { vcd, instance, window, cycle, .. }) = &mut self.tracing
-            && *instance == i
-            && *cycle >= window.from
-        {
-            vcd.dump(*cycle * window.cycle_ps + half * (window.cycle_ps / 2));
-        }
-    }
-
-    /// The second half: the rising edge of the clock. Whether all assertions in the RTL hold.
-    fn edge(&mut self, i: usize) -> bool {
-        // SAFETY: the instance is live.
-        unsafe { (self.unit.unit.edge)(self.instances[i].as_ptr()) == 0 }
-    }
-
-    /// What an assertion in instance `i` that fails is reported as. Verilator has written its name to
-    /// standard error.
-    #[cold]
-    fn assertion(&self, i: usize) -> Box<Mismatch> {
-        Box::new(Mismatch {
-            unit: U::name(),
-            instance: i,
-            cycle: self.cycle,
-            port: Mismatch::ASSERTION.to_owned(),
-            model: "holds".to_owned(),
-            rtl: "failed; see standard error for its file and name".to_owned(),
-            ..Default::default()
-        })
+        self.verilated.dump(i, half);
     }
 
     /// Whether it has the probed registers. RTL of a user's own need not; they are 0 then.
     pub(crate) fn has_probes(&self) -> bool {
-        self.unit.has_probes
+        self.verilated.unit.has_probes
     }
 
     /// The probed registers of instance `i`, as they stood before the last edge.
@@ -162,13 +102,14 @@ impl<U: Unit> Rtl<U> {
 
     /// Words of what instance `i` put out last and, behind them, of its probed registers as they stood then.
     pub(crate) fn observed(&self, i: usize) -> &[u32] {
-        &self.outputs[i * U::OBSERVED_WORDS..][..U::OBSERVED_WORDS]
+        self.verilated.observed(i)
     }
 
     /// [`settle`](Instances::settle), but for the outputs: [`observed`](Self::observed) has them.
     pub(crate) fn settle_all(&mut self, inputs: &[U::In]) {
         for (i, input) in inputs.iter().enumerate() {
-            self.settle_one(i, input);
+            input.write(&mut self.verilated.inputs);
+            self.verilated.settle(i);
         }
     }
 
@@ -176,18 +117,10 @@ impl<U: Unit> Rtl<U> {
     /// assertion fails those of the instances up to that one.
     pub(crate) fn step_all(&mut self, inputs: &[U::In]) -> Result<(), Box<Mismatch>> {
         for (i, input) in inputs.iter().enumerate() {
-            self.settle_one(i, input);
-            self.dump(i, 0);
-            let holds = self.edge(i);
-            self.dump(i, 1);
-            if !holds {
-                return Err(self.assertion(i));
-            }
+            input.write(&mut self.verilated.inputs);
+            self.verilated.step(i)?;
         }
-        self.cycle += 1;
-        if let Some(tracing) = &mut self.tracing {
-            tracing.cycle += 1;
-        }
+        self.verilated.count();
         Ok(())
     }
 
@@ -200,14 +133,7 @@ impl<U: Unit> Rtl<U> {
 
 impl<U: Unit> Instances<U> for Rtl<U> {
     fn reset(&mut self) {
-        for instance in &self.instances {
-            // SAFETY: the instance is live.
-            unsafe {
-                (self.unit.unit.reset)(instance.as_ptr(), 1);
-                (self.unit.unit.reset)(instance.as_ptr(), 0);
-            }
-        }
-        self.cycle = 0;
+        self.verilated.reset();
     }
 
     fn settle(&mut self, inputs: &[U::In], outputs: &mut [U::Out]) -> Result<(), Box<Mismatch>> {
@@ -223,7 +149,127 @@ impl<U: Unit> Instances<U> for Rtl<U> {
     }
 }
 
-impl<U: Unit> Drop for Rtl<U> {
+impl Verilated {
+    fn new(info: &UnitInfo, count: usize, seed: u64) -> Self {
+        let unit = build::load(info).unwrap_or_else(|error| panic!("{error}"));
+        let instances = (0..count as u64).map(|i| {
+            // SAFETY: `create` returns a new instance.
+            let instance = unsafe { (unit.unit.create)(seed.wrapping_add(i)) };
+            NonNull::new(instance).expect("`new` does not return null")
+        });
+        let instances = instances.collect();
+        let inputs = vec![0; words_of(info.inputs)];
+        let observed = words_of(info.outputs) + words_of(info.probes);
+        let outputs = vec![0; count * observed];
+        let (name, tracing) = (info.name.clone(), None);
+        let mut verilated =
+            Self { unit, name, instances, inputs, outputs, observed, tracing, cycle: 0 };
+        // The ports of the libraries in a design hold random bits as well, that of the reset among them: what begins in its reset
+        // sees no edge of the first one.
+        verilated.reset();
+        verilated.reset();
+        verilated
+    }
+
+    fn reset(&mut self) {
+        for instance in &self.instances {
+            // SAFETY: the instance is live.
+            unsafe {
+                (self.unit.unit.reset)(instance.as_ptr(), 1);
+                (self.unit.unit.reset)(instance.as_ptr(), 0);
+            }
+        }
+        self.cycle = 0;
+    }
+
+    fn trace(&mut self, i: usize, file: &Path, window: Window) -> io::Result<()> {
+        let spool = Spool::create(file)?;
+        let mut vcd = Vcd::default();
+        // SAFETY: instance and waveform are live; the waveform is dropped before the instance.
+        unsafe { (self.unit.unit.trace)(self.instances[i].as_ptr(), vcd.0) };
+        vcd.open(spool.path())?;
+        self.tracing = Some(Tracing { vcd, file: spool, instance: i, window, cycle: 0 });
+        Ok(())
+    }
+
+    fn finish_trace(&mut self) -> io::Result<()> {
+        let Some(Tracing { vcd, file, .. }) = self.tracing.take() else { return Ok(()) };
+        drop(vcd); // writes what is left; it refers to an instance, which is still live
+        file.finish()
+    }
+
+    #[cfg(feature = "benches")]
+    fn coverage(&self) -> io::Result<Vec<crate::coverage::points::Point>> {
+        use std::ffi::CString;
+        use std::os::unix::ffi::OsStrExt;
+        let write = self.unit.unit.coverage.expect("a build with the feature `coverage`");
+        let file = tempfile::NamedTempFile::new()?;
+        let name = CString::new(file.path().as_os_str().as_bytes())?;
+        // SAFETY: the instance is live, the name ends with a zero byte.
+        unsafe { write(self.instances[0].as_ptr(), name.as_ptr()) };
+        let data = std::fs::read_to_string(file.path())?;
+        crate::coverage::points::parse(&self.name, &data).map_err(io::Error::other)
+    }
+
+    fn observed(&self, i: usize) -> &[u32] {
+        &self.outputs[i * self.observed..][..self.observed]
+    }
+
+    /// The first half of a cycle of one instance: applies the inputs and settles.
+    fn settle(&mut self, i: usize) {
+        let outputs = &mut self.outputs[i * self.observed..][..self.observed];
+        // SAFETY: the instance is live; the arrays have the sizes that the binding, generated from
+        // the same declaration, reads and writes.
+        unsafe {
+            let instance = self.instances[i].as_ptr();
+            (self.unit.unit.settle)(instance, self.inputs.as_ptr(), outputs.as_mut_ptr());
+        }
+    }
+
+    fn dump(&mut self, i: usize, half: u64) {
+        if let Some(Tracing { vcd, instance, window, cycle, .. }) = &mut self.tracing
+            && *instance == i
+            && *cycle >= window.from
+        {
+            vcd.dump(*cycle * window.cycle_ps + half * (window.cycle_ps / 2));
+        }
+    }
+
+    /// A cycle of one instance: it settles, and the clock rises. An assertion in the RTL that fails is an error.
+    fn step(&mut self, i: usize) -> Result<(), Box<Mismatch>> {
+        self.settle(i);
+        self.dump(i, 0);
+        // SAFETY: the instance is live.
+        let holds = unsafe { (self.unit.unit.edge)(self.instances[i].as_ptr()) == 0 };
+        self.dump(i, 1);
+        if holds { Ok(()) } else { Err(self.assertion(i)) }
+    }
+
+    /// All instances have done a cycle.
+    fn count(&mut self) {
+        self.cycle += 1;
+        if let Some(tracing) = &mut self.tracing {
+            tracing.cycle += 1;
+        }
+    }
+
+    /// What an assertion in instance `i` that fails is reported as. Verilator has written its name to
+    /// standard error.
+    #[cold]
+    fn assertion(&self, i: usize) -> Box<Mismatch> {
+        Box::new(Mismatch {
+            unit: self.name.clone(),
+            instance: i,
+            cycle: self.cycle,
+            port: Mismatch::ASSERTION.to_owned(),
+            model: "holds".to_owned(),
+            rtl: "failed; see standard error for its file and name".to_owned(),
+            ..Default::default()
+        })
+    }
+}
+
+impl Drop for Verilated {
     fn drop(&mut self) {
         let _ = self.finish_trace(); // the waveform refers to an instance
         for instance in &self.instances {

@@ -2,7 +2,7 @@
 //! Waveforms of model and RTL, side by side.
 
 use crate::rtl::Window;
-use pimlico_ports::Unit;
+use pimlico_ports::UnitInfo;
 use pimlico_ports::wave::{Cycle, UnitScope, Wave};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -57,16 +57,9 @@ const OUTERMOST: &str = "TOP";
 /// Has files written to a temporary folder and moves them to `folder`, which is made if need be: all of
 /// them, or none where one cannot be written.
 pub fn all_or_none<T>(folder: &Path, write: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
-    let near = folder.ancestors().find(|near| near.is_dir());
-    let staged = Staged::new_in(near.unwrap_or(Path::new(".")))?;
+    let staged = Staged::near(folder)?;
     let written = write(staged.path())?;
-    let missing: Vec<&Path> = folder.ancestors().take_while(|near| !near.exists()).collect();
-    if let Err(error) = move_all(staged.path(), folder) {
-        for folder in missing {
-            let _ = fs::remove_dir(folder); // it is empty, or was not made
-        }
-        return Err(error);
-    }
+    staged.move_to(folder)?;
     Ok(written)
 }
 
@@ -82,7 +75,10 @@ fn all_staged() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 struct Staged(Option<TempDir>);
 
 impl Staged {
-    fn new_in(folder: &Path) -> io::Result<Self> {
+    /// In the first folder on the way up from `folder` that is there.
+    fn near(folder: &Path) -> io::Result<Self> {
+        let near = folder.ancestors().find(|near| near.is_dir());
+        let folder = near.unwrap_or(Path::new("."));
         let mut all = all_staged();
         let new = tempfile::Builder::new().prefix(".pimlico-").tempdir_in(folder)?;
         all.insert(new.path().to_owned());
@@ -91,6 +87,16 @@ impl Staged {
 
     fn path(&self) -> &Path {
         self.0.as_ref().expect("there until it is dropped").path()
+    }
+
+    /// Moves all files to `folder`, which is made if need be, or none.
+    fn move_to(self, folder: &Path) -> io::Result<()> {
+        let missing: Vec<&Path> = folder.ancestors().take_while(|near| !near.exists()).collect();
+        move_all(self.path(), folder).inspect_err(|_| {
+            for folder in missing {
+                let _ = fs::remove_dir(folder); // it is empty, or was not made
+            }
+        })
     }
 }
 
@@ -154,8 +160,9 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Starts the files with the same header; `about` says seed and how to write them again.
-    pub(crate) fn create<U: Unit>(
+    /// Starts the files of a unit with the same header; `about` says seed and how to write them again.
+    pub(crate) fn create(
+        unit: &UnitInfo,
         files: &Waveforms,
         instance: usize,
         window: Window,
@@ -163,9 +170,9 @@ impl Watch {
     ) -> io::Result<Self> {
         let create = |file: &Path| {
             let mut wave = Wave::new(BufWriter::new(File::create(file)?))?;
-            wave.comment(&format!("{}{}\n{about}", U::name(), parameters::<U>()))?;
+            wave.comment(&format!("{}{}\n{about}", unit.name, parameters(unit)))?;
             wave.open(OUTERMOST)?;
-            let scope = UnitScope::declare::<U>(&mut wave)?;
+            let scope = UnitScope::declare(&mut wave, unit)?;
             wave.close()?;
             wave.begin()?;
             Ok::<_, io::Error>((wave, scope))
@@ -175,7 +182,7 @@ impl Watch {
     }
 
     /// Writes a cycle of model and RTL.
-    pub(crate) fn record<U: Unit>(&mut self, number: u64, cycles: [Cycle<'_, U>; 2]) {
+    pub(crate) fn record(&mut self, number: u64, cycles: [Cycle<'_>; 2]) {
         let Self { waves, scope, window, error, .. } = self;
         if number < window.from {
             return;
@@ -205,8 +212,8 @@ impl Watch {
 }
 
 /// The parameters of a unit, each behind a space.
-fn parameters<U: Unit>() -> String {
-    U::PARAMETERS.iter().map(|(name, value)| format!(" {name}={value}")).collect()
+fn parameters(unit: &UnitInfo) -> String {
+    unit.parameters.iter().map(|(name, value)| format!(" {name}={value}")).collect()
 }
 
 #[cfg(test)]

@@ -61,13 +61,21 @@ pub trait Bundle: Copy + Default + PartialEq + std::fmt::Debug + 'static {
 
     /// The bits of each port.
     fn for_each_port(&self, mut visit: impl FnMut(&PortInfo, &BitSlice<u32, Lsb0>)) {
-        let words = self.words();
-        let mut rest = words.as_slice();
-        for port in Self::PORTS {
-            let (bits, tail) = rest.split_at(port.words());
-            visit(port, &BitSlice::from_slice(bits)[..port.width as usize]);
-            rest = tail;
-        }
+        for_each_port(Self::PORTS, &self.words(), &mut visit);
+    }
+}
+
+/// Visits the bits of each port in the words of all: code that does not know the bundle is compiled once.
+pub fn for_each_port(
+    ports: &[PortInfo],
+    words: &[u32],
+    visit: &mut dyn FnMut(&PortInfo, &BitSlice<u32, Lsb0>),
+) {
+    let mut rest = words;
+    for port in ports {
+        let (bits, tail) = rest.split_at(port.words());
+        visit(port, &BitSlice::from_slice(bits)[..port.width as usize]);
+        rest = tail;
     }
 }
 

@@ -32,7 +32,7 @@ pub mod wave;
 
 #[doc(hidden)]
 pub use bundle::field;
-pub use bundle::{Bundle, PortInfo, words_of};
+pub use bundle::{Bundle, PortInfo, for_each_port, words_of};
 pub use instances::{Instances, Models};
 pub use mismatch::{InputHistory, Mismatch};
 pub use open::{Open, Part};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What differs between a model and its RTL.
 
-use crate::{Bundle, Unit, lines};
+use crate::{Bundle, PortInfo, Unit, lines};
 use bitvec::{order::Lsb0, slice::BitSlice};
 use std::fmt;
 
@@ -35,9 +35,15 @@ impl Mismatch {
     /// The first difference between words of the outputs and probes of unit `U`, of model and RTL, where
     /// the contract leaves nothing `open`.
     pub fn find<U: Unit>(model: &[u32], rtl: &[u32], open: &[u32]) -> Option<Self> {
+        let found = Self::find_in([U::Out::PORTS, U::Probe::PORTS], [model, rtl, open])?;
+        Some(Self { unit: U::name(), ..found })
+    }
+
+    /// The same for words of these ports; it does not name the unit.
+    fn find_in(ports: [&'static [PortInfo]; 2], [model, rtl, open]: [&[u32]; 3]) -> Option<Self> {
         let mut found: Option<Self> = None;
         let mut from = 0;
-        for port in U::Out::PORTS.iter().chain(U::Probe::PORTS) {
+        for port in ports.into_iter().flatten() {
             let range = from..from + port.words();
             from = range.end;
             let [model, rtl, open] = [model, rtl, open]
@@ -52,9 +58,9 @@ impl Mismatch {
                 (Some(_), Some(found)) => found.others.push(port.name),
                 (Some(leaf), None) => {
                     let [model, rtl] = [model, rtl].map(|bits| leaf.shape.show(leaf.of(bits)));
-                    let (unit, port) = (U::name(), format!("{}{}", port.name, leaf.path));
+                    let port = format!("{}{}", port.name, leaf.path);
                     let parts = leaves.len();
-                    found = Some(Self { unit, port, model, rtl, parts, ..Default::default() });
+                    found = Some(Self { port, model, rtl, parts, ..Default::default() });
                 }
             }
         }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Values in text.
 
-use crate::{Bundle, Shape};
+use crate::bundle::for_each_port;
+use crate::{Bundle, PortInfo, Shape};
 use bitvec::{field::BitField, order::Lsb0, slice::BitSlice};
 
 type Bits = BitSlice<u32, Lsb0>;
@@ -22,8 +23,15 @@ pub fn values<B: Bundle>(bundle: &B) -> Vec<(&'static str, String)> {
 /// Every port of a bundle as a line of a report has it: numbers in hexadecimal, enums by name, arrays in
 /// brackets from element 0, structs in braces by field.
 pub fn lines<B: Bundle>(bundle: &B) -> Vec<(&'static str, String)> {
-    let mut lines = Vec::new();
-    bundle.for_each_port(|port, bits| lines.push((port.name, port.shape.brief(bits))));
+    lines_of(B::PORTS, &bundle.words())
+}
+
+/// The same of ports and their words.
+fn lines_of(ports: &[PortInfo], words: &[u32]) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::with_capacity(ports.len());
+    for_each_port(ports, words, &mut |port, bits| {
+        lines.push((port.name, port.shape.brief(bits)));
+    });
     lines
 }
 

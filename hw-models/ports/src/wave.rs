@@ -7,7 +7,7 @@
 //!   `command_o_name`.
 //! * Bits that the contract of a unit leaves open are `x`.
 
-use crate::{Bundle, PortInfo, Shape, Unit};
+use crate::{Bundle, PortInfo, Shape, UnitInfo};
 use bitvec::{order::Lsb0, slice::BitSlice};
 use std::io::{self, Write};
 use vcd::{IdCode, ReferenceIndex, TimescaleUnit, Value, VarType, Writer};
@@ -245,9 +245,9 @@ pub struct UnitScope {
 
 /// Values of a unit's ports in one cycle.
 #[derive(Clone, Copy, Debug)]
-pub struct Cycle<'a, U: Unit> {
-    /// The inputs held in the cycle.
-    pub inputs: &'a U::In,
+pub struct Cycle<'a> {
+    /// Words of the inputs held in the cycle.
+    pub inputs: &'a [u32],
     /// Words of the outputs that settled and, behind them, of the probed registers before the edge.
     pub observed: &'a [u32],
     /// Which of those bits the contract leaves open; see [`Open`](crate::Open).
@@ -255,21 +255,18 @@ pub struct Cycle<'a, U: Unit> {
 }
 
 impl UnitScope {
-    /// Declares the scope of unit `U`, under the name of its module.
-    pub fn declare<U: Unit>(wave: &mut Wave<impl Write>) -> io::Result<Self> {
+    /// Declares the scope of a unit, under the name of its module.
+    pub fn declare(wave: &mut Wave<impl Write>, unit: &UnitInfo) -> io::Result<Self> {
         let inputs = CLOCK_AND_RESET.len();
-        let outputs = inputs + U::In::PORTS.len();
-        let all = [&CLOCK_AND_RESET, U::In::PORTS, U::Out::PORTS, U::Probe::PORTS].concat();
-        Ok(Self { ports: wave.declare(U::MODULE, &all)?, inputs, outputs })
+        let outputs = inputs + unit.inputs.len();
+        let all = [&CLOCK_AND_RESET, unit.inputs, unit.outputs, unit.probes].concat();
+        Ok(Self { ports: wave.declare(unit.module, &all)?, inputs, outputs })
     }
 
     /// Writes the values of a cycle, at the time the wave stands at.
-    pub fn change<U: Unit>(
-        &self,
-        wave: &mut Wave<impl Write>,
-        cycle: &Cycle<'_, U>,
-    ) -> io::Result<()> {
-        wave.change(self.ports, self.inputs, cycle.inputs)?;
+    pub fn change(&self, wave: &mut Wave<impl Write>, cycle: &Cycle<'_>) -> io::Result<()> {
+        let no_open = vec![0; cycle.inputs.len()];
+        wave.change_words(self.ports, self.inputs, cycle.inputs, &no_open)?;
         wave.change_words(self.ports, self.outputs, cycle.observed, cycle.open)
     }
 
@@ -282,7 +279,7 @@ impl UnitScope {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Open, Signal, ports};
+    use crate::{Open, Signal, Unit, ports};
 
     /// A command.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Signal)]
@@ -340,13 +337,13 @@ mod tests {
         let mut text = Vec::new();
         let mut wave = Wave::new(&mut text).expect("writable");
         wave.comment("sample, seed 1\n$end").expect("writable");
-        let scope = UnitScope::declare::<Sample>(&mut wave).expect("writable");
+        let scope = UnitScope::declare(&mut wave, &Sample::info()).expect("writable");
         wave.begin().expect("writable");
         for (number, (inputs, outputs, probes, open)) in (0..).zip(cycles) {
             wave.time(1000 * number).expect("writable");
             scope.clock(&mut wave, false, true).expect("writable");
             let observed = [outputs.words(), probes.words()].concat();
-            let cycle = Cycle::<Sample> { inputs, observed: &observed, open };
+            let cycle = Cycle { inputs: &inputs.words(), observed: &observed, open };
             scope.change(&mut wave, &cycle).expect("writable");
             wave.time(1000 * number + 500).expect("writable");
             scope.clock(&mut wave, true, true).expect("writable");

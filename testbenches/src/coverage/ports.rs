@@ -2,7 +2,7 @@
 //! The plan of a unit whose bench has none of its own: every port takes values of every sort.
 
 use super::Bins;
-use pimlico_ports::{Bundle, PortInfo, Unit};
+use pimlico_ports::{Bundle, PortInfo, Unit, for_each_port};
 
 const FLAG: [&str; 2] = ["0", "1"];
 const NUMBER: [&str; 3] = ["lowest", "between", "highest"];
@@ -14,15 +14,20 @@ const NUMBER_WIDTH: u32 = 6;
 
 /// Declares the bins.
 pub fn plan<U: Unit>(bins: &mut Bins) {
-    for port in U::In::PORTS.iter().chain(U::Out::PORTS) {
+    declare(U::In::PORTS, bins);
+    declare(U::Out::PORTS, bins);
+}
+
+fn declare(ports: &[PortInfo], bins: &mut Bins) {
+    for port in ports {
         bins.declare(port.name, names(port).iter().copied());
     }
 }
 
 /// Marks the values of a cycle.
 pub fn cover<U: Unit>(input: &U::In, output: &U::Out, bins: &mut Bins) {
-    mark(input, bins);
-    mark(output, bins);
+    mark(U::In::PORTS, &input.words(), bins);
+    mark(U::Out::PORTS, &output.words(), bins);
 }
 
 fn names(port: &PortInfo) -> &'static [&'static str] {
@@ -33,8 +38,8 @@ fn names(port: &PortInfo) -> &'static [&'static str] {
     }
 }
 
-fn mark<B: Bundle>(bundle: &B, bins: &mut Bins) {
-    bundle.for_each_port(|port, bits| {
+fn mark(ports: &[PortInfo], words: &[u32], bins: &mut Bins) {
+    for_each_port(ports, words, &mut |port, bits| {
         let bit = |at: u32| usize::from(bits[at as usize]);
         let bin = match port.width {
             1 => bit(0),
