@@ -12,7 +12,7 @@
 use super::BuildError;
 use super::binding::{self, identifier};
 use super::inputs::Sources;
-use super::verilate::Module;
+use super::verilate::{self, Module};
 use pimlico_ports::{PortInfo, Unit, UnitInfo};
 use pimlico_units::arith::{Binary16, Binary32};
 use pimlico_units::bank::TreePu;
@@ -42,9 +42,6 @@ pub const USER: &str = r#"lint_off -rule UNOPTFLAT -file "*"
 lint_off -file "*_library.sv"
 tracing_off -file "*/arith/*.sv"
 "#;
-
-/// Of a module that has others many times: they are compiled once each.
-const NO_INLINE: &str = "no_inline -module \"bank_pu\"\n";
 
 /// A library: a set of parameters of the module.
 pub struct Library {
@@ -84,12 +81,12 @@ pub fn libraries(design: &str, parameters: &[(String, i64)]) -> Vec<Library> {
 impl Library {
     /// How Verilator makes it.
     pub fn module(&self, sources: &Sources) -> Result<Module<'_>, BuildError> {
-        let repeats = if self.repeats() { NO_INLINE } else { "" };
+        let repeated = verilate::repeated(self.unit.module);
         Ok(Module {
             name: self.top.clone(),
             prefix: self.name.clone(),
-            configuration: format!("{repeats}tracing_off -file \"*\"\n"),
-            repeats: self.repeats(),
+            configuration: repeated.unwrap_or_default().to_owned(),
+            repeats: repeated.is_some(),
             library: Some(&self.name),
             begins_with_zeros: self.begins_with_zeros,
             sources: sources.of(self.unit.module)?,
@@ -97,11 +94,6 @@ impl Library {
             is_own: sources.has_own(),
             ..Default::default()
         })
-    }
-
-    /// Whether it has another module many times.
-    fn repeats(&self) -> bool {
-        self.unit.module == "pim_chip"
     }
 
     fn flat(&self) -> String {

@@ -26,6 +26,8 @@ pub struct Module<'a> {
     pub configuration: String,
     /// Options of its own.
     pub options: &'a [&'a str],
+    /// Its waveforms can be written.
+    pub is_traced: bool,
     /// It becomes a library of this name.
     pub library: Option<&'a str>,
     /// It has another module many times.
@@ -63,8 +65,9 @@ impl Module<'_> {
             // Assertions read the reset at a clock's edge; scripts/lint holds the design to the rule.
             &["-Wall", "-Wno-SYNCASYNCNET"]
         };
-        let mut arguments: Vec<String> = ["--cc", "--trace", "--assert", "-O3"]
+        let mut arguments: Vec<String> = ["--cc", "--assert", "-O3"]
             .into_iter()
+            .chain(self.is_traced.then_some("--trace"))
             .chain(warnings.iter().copied())
             .chain(["--x-assign", "unique", "--x-initial", initial])
             .chain(["--timescale-override", "1ps/1ps"])
@@ -171,13 +174,12 @@ pub fn probe_configuration(unit: &UnitInfo) -> String {
     let lines = unit.probes.iter().map(|probe| {
         format!("public_flat_rd -module \"{}\" -var \"{}\"\n", unit.probed.0, probe.name)
     });
-    let repeated = match unit.module {
+    let others = match unit.module {
         module if !library::of(module).is_empty() => library::USER,
-        REPEATING => REPEATED,
-        _ => "",
+        module => repeated(module).unwrap_or_default(),
     };
     let checkers = "tracing_off -file \"*_checks.sv\"\n";
-    format!("{checkers}{}{repeated}", lines.collect::<String>())
+    format!("{checkers}{}{others}", lines.collect::<String>())
 }
 
 /// Whether a module has the whole rank in it.
@@ -185,12 +187,36 @@ pub fn has_rank(module: &str) -> bool {
     ["pim_module", "pim_dimm"].contains(&module)
 }
 
-/// The module in which others are many times. They are compiled once each: not inlined, and without the
-/// optimisation that ties an instance's inputs to the registers around it, which makes five times as much
-/// C++. Neither are they in its waveforms, which would be most of what is left.
-pub const REPEATING: &str = "pim_chip";
-const REPEATED: &str = r#"no_inline -module "bank_pu"
+/// What a module has many times, if it does, as Verilator is told. It is compiled once for all: not inlined, and without the
+/// optimisation that ties an instance's inputs to the registers around it, which makes up to eight times as much C++. Nor are
+/// the multipliers in it inlined: Verilator numbers what it makes of a function wherever one is called, and takes no two
+/// instances with different numbers for the same. Chips' bank PUs are not in waveforms, which would be most of what is left.
+pub fn repeated(module: &str) -> Option<&'static str> {
+    match module {
+        "pim_chip" => Some(
+            r#"no_inline -module "bank_pu"
+no_inline -module "fp_mul"
+no_inline -module "fp_add"
 tracing_off -file "*/arith/*.sv"
 tracing_off -file "*/prim/pipe.sv"
 tracing_off -file "*/bank/bank_pu.sv"
-"#;
+"#,
+        ),
+        "systolic_array" => Some(
+            r#"no_inline -module "systolic_cell"
+no_inline -module "fp_mul"
+no_inline -module "fp_add"
+"#,
+        ),
+        "vector_unit" => Some(
+            r#"no_inline -module "vector_lane"
+no_inline -module "fp_mul"
+no_inline -module "fp_add"
+no_inline -module "fp_max"
+no_inline -module "fp_exp"
+no_inline -module "fp_recip"
+"#,
+        ),
+        _ => None,
+    }
+}

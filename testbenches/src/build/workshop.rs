@@ -168,7 +168,8 @@ impl Workshop {
             configuration: verilate::probe_configuration(unit)
                 + &coverage::left_out(unit, &self.sources),
             options: coverage::options(unit),
-            repeats: unit.module == verilate::REPEATING,
+            is_traced: true,
+            repeats: verilate::repeated(unit.module).is_some(),
             begins_with_zeros: library::begins_with_zeros(unit.module),
             is_own: self.sources.has_own(),
             ..Default::default()
