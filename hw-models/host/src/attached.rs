@@ -202,7 +202,6 @@ impl Polling<'_> {
         self.said_tck = Some(known_tck);
         self.asked.pop_front();
         self.controller.forget_read();
-        self.controller.stay_silent(last_tck + 1);
         let at_tck = known_tck.max(last_tck + self.poll_tck);
         if self.controller.would_read(message::status(), at_tck) {
             self.reads_tck = Some(at_tck);
@@ -382,7 +381,7 @@ impl<D: Dimm> Attached<D> {
             run.poll_at = last_tck + poll_tck;
             // Behind the RD there is no command.
             self.silent = tck > last_tck + 1;
-            if self.silent && run.asks_status() {
+            if self.silent {
                 self.controller.stay_silent(last_tck + 1);
             }
         }

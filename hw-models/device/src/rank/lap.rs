@@ -57,7 +57,7 @@ pub struct Laps {
     /// What is played is left after so many tCK.
     pub longest_tck: Option<u64>,
     /// What is played.
-    pub play: Option<Play>,
+    pub play: Option<Box<Play>>,
 }
 
 impl Laps {

@@ -102,7 +102,7 @@ impl Rank {
         let (Some(ahead), Some(_)) = (ahead, &self.laps.found) else { return false };
         let lap = self.laps.found.take().expect("it was found");
         self.stop_keeping();
-        self.laps.play = Some(Play {
+        self.laps.play = Some(Box::new(Play {
             lap,
             ahead,
             begin_tck: self.now,
@@ -111,7 +111,7 @@ impl Rank {
             told: 0,
             reads: 0,
             results: 0,
-        });
+        }));
         true
     }
 
@@ -191,7 +191,7 @@ impl Rank {
                 self.leave_play(self.now)?;
             }
         }
-        Ok(self.laps.play.as_ref())
+        Ok(self.laps.play.as_deref())
     }
 
     /// Those who watch the pins are told of what is played before a tCK; between that, of what the host does that looks on.
@@ -228,7 +228,8 @@ impl Rank {
 
     /// All laps are played to their end.
     fn end_play(&mut self) {
-        let Some(Play { lap, ahead, .. }) = self.laps.play.take() else { return };
+        let Some(play) = self.laps.play.take() else { return };
+        let Play { lap, ahead, .. } = *play;
         self.walk(&mut Walk::on(&lap.by, ahead.laps));
         self.laps.played(lap, ahead.laps, self.chips.open_row());
     }
@@ -236,7 +237,8 @@ impl Rank {
     /// Until this tCK laps were played; from here on units are stepped. The one that goes on is stepped until there. Of all in
     /// it those who watch have been told.
     pub(super) fn leave_play(&mut self, tck: u64) -> Result<(), DeviceError> {
-        let Some(Play { lap, begin_tck, asked, .. }) = self.laps.play.take() else { return Ok(()) };
+        let Some(play) = self.laps.play.take() else { return Ok(()) };
+        let Play { lap, begin_tck, asked, .. } = *play;
         let (now, results) = (self.now, self.results);
         let laps = (tck - begin_tck) / lap.tck;
         self.walk(&mut Walk::on(&lap.by, laps));

@@ -82,7 +82,11 @@ impl Rank {
         let (from_tck, gear) = (self.now, self.gear());
         while self.now + gear <= until_tck {
             self.tell_look(looking, self.now);
-            let passes = match self.play_until(asked, until_tck, looking)? {
+            let played = match self.laps.play {
+                Some(_) => self.play_until(asked, until_tck, looking)?,
+                None => None,
+            };
+            let passes = match played {
                 Some(passes) => passes,
                 None => {
                     self.begin_play(asked)
@@ -179,7 +183,9 @@ impl Rank {
         host: &HostPortOut,
         made: &mut dyn FnMut(Made),
     ) -> Result<Shown, DeviceError> {
-        if let Some(shown) = self.play_cycle(host, made)? {
+        if self.laps.play.is_some()
+            && let Some(shown) = self.play_cycle(host, made)?
+        {
             return Ok(shown);
         }
         let shown = match self.pass_cycle_of_slot() {
