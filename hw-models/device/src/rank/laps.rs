@@ -157,6 +157,31 @@ impl Rank {
         Ok(Some(true))
     }
 
+    /// Within a cycle of the core that is played, and in which no results come, the host sees at this tCK what its look has given.
+    /// Returns whether it looks on, and then all of the cycle is over for the core.
+    pub(super) fn look_in_play(
+        &mut self,
+        from_tck: &mut u64,
+        until_tck: u64,
+        looking: &mut Looking<'_>,
+    ) -> bool {
+        let end_tck = self.now + self.gear();
+        let is_quiet = |play: &Play| play.quiet_until_tck().min(play.end_tck()) >= end_tck;
+        let is_within = self.now < until_tck && self.laps.play.as_deref().is_some_and(is_quiet);
+        if !is_within || self.laps.longest_tck.is_some() {
+            return false;
+        }
+        self.results = None;
+        self.rest(*from_tck..self.now, looking);
+        self.tell_look(looking, self.now);
+        self.tell_played(end_tck, Some(looking));
+        self.rest(self.now..until_tck, looking);
+        *from_tck = until_tck;
+        let looks_on = looking.host.until_tck() > until_tck;
+        self.now = if looks_on { end_tck } else { until_tck };
+        looks_on
+    }
+
     /// A cycle of the core, if it is played.
     pub(super) fn play_cycle(
         &mut self,

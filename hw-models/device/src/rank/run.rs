@@ -9,6 +9,7 @@ use crate::dispatch::Made;
 use crate::error::DeviceError;
 use pimlico_dpa::types::{Fault, PinCommand, Pins, RankEvents};
 use pimlico_units::module::HostPortOut;
+use std::ops::Range;
 
 impl Rank {
     /// One tCK: see [`Dimm::step`](crate::Dimm::step).
@@ -79,8 +80,16 @@ impl Rank {
         looking: &mut Looking<'_>,
         made: &mut dyn FnMut(Made),
     ) -> Result<(), DeviceError> {
-        let (from_tck, gear) = (self.now, self.gear());
-        while self.now + gear <= until_tck {
+        let (mut from_tck, gear) = (self.now, self.gear());
+        let mut until_tck = until_tck;
+        loop {
+            if self.now + gear > until_tck {
+                if !self.look_in_play(&mut from_tck, until_tck, looking) {
+                    break;
+                }
+                until_tck = looking.host.until_tck();
+                continue;
+            }
             self.tell_look(looking, self.now);
             let played = match self.laps.play {
                 Some(_) => self.play_until(asked, until_tck, looking)?,
@@ -99,7 +108,7 @@ impl Rank {
             }
             let shown = self.step_run(asked, made)?;
             if !shown.is_plain(self.results.as_ref(), &self.shown) {
-                self.rest_since(from_tck, looking);
+                self.rest(from_tck..self.now, looking);
                 self.shown = shown;
                 return self.show_cycle(until_tck, looking);
             }
@@ -107,18 +116,19 @@ impl Rank {
             self.now += gear;
             self.patience.check(self.now - 1, self.shown.fault)?;
         }
-        self.rest_since(from_tck, looking);
+        self.rest(from_tck..self.now, looking);
         Ok(())
     }
 
-    /// The tCK until this one are over for the host's port.
-    fn rest_since(&mut self, from_tck: u64, looking: &mut Looking<'_>) {
-        if self.now > from_tck {
-            self.tell_look(looking, self.now - 1);
-            let command = looking.take(self.now).map(|(at_tck, pins)| (at_tck - from_tck, pins));
+    /// These tCK are over for the host's port.
+    pub(super) fn rest(&mut self, tck: Range<u64>, looking: &mut Looking<'_>) {
+        let Range { start: from_tck, end: until_tck } = tck;
+        if until_tck > from_tck {
+            self.tell_look(looking, until_tck - 1);
+            let command = looking.take(until_tck).map(|(at_tck, pins)| (at_tck - from_tck, pins));
             self.host.show(&self.shown, self.results.as_ref());
             let record = &mut self.record;
-            self.host.rest(self.now - from_tck, command, &mut |tck, beats| {
+            self.host.rest(until_tck - from_tck, command, &mut |tck, beats| {
                 record.channel_data(from_tck + tck, [None; 2], beats.map(Some));
                 looking.host.see(from_tck + tck, beats);
             });

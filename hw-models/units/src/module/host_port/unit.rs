@@ -132,7 +132,7 @@ impl<G: Gear> HostPort<G> {
             && self.outputs.rests()
     }
 
-    /// So many [passive](Self::is_passive) tCK, in whole cycles of the core, which show this and the same status as the one before
+    /// So many [passive](Self::is_passive) tCK, of cycles of the core which show this and the same status as the one before
     /// them. In none of them is an operand taken, a REF on the pins, or the run over; nor does its program end. The host has
     /// no command in them but this RD, in the tCK of this number. Tells what the module drives on the host's data bus, by the
     /// number of the tCK.
@@ -166,6 +166,8 @@ impl<G: Gear> HostPort<G> {
         }
         self.owner.pass(tck);
         self.module.clock(input, false);
+        let beats = (2 * tck % (2 * G::TCK as u64)) as usize;
+        self.beat = (self.beat + beats) % (2 * G::TCK);
     }
 
     /// A beat, of which no more is wanted than what is on the host's data bus.
