@@ -38,6 +38,33 @@ impl Tape {
         self.told.push(Told::Reads { from_tck, every_tck, which: first..self.reads.len() });
     }
 
+    /// Whether another has the same so many tCK later, of rows that are so many behind; of data, that they were on the bus.
+    pub fn is_later(&self, other: &Self, tck: u64, rows: u16) -> bool {
+        self.each(tck, rows).eq(other.each(0, 0))
+    }
+
+    /// Each command and each burst, so much later: their tCK, the end of a burst, and what it is.
+    fn each(&self, tck: u64, rows: u16) -> impl Iterator<Item = (u64, u64, One)> {
+        self.told.iter().flat_map(move |told| {
+            let told = told.later(tck, rows);
+            let one = match told {
+                Told::Command { at_tck, pins } => Some((at_tck, 0, One::Command(pins))),
+                Told::Data { from_tck, until_tck, driver, .. } => {
+                    Some((from_tck, until_tck, One::Data(driver)))
+                }
+                Told::Reads { .. } => None,
+            };
+            let (from_tck, every_tck) = match told {
+                Told::Reads { from_tck, every_tck, .. } => (from_tck, every_tck),
+                _ => (0, 0),
+            };
+            let reads = (0..).zip(self.reads(&told));
+            let reads =
+                reads.map(move |(n, pins)| (from_tck + n * every_tck, 0, One::Command(*pins)));
+            one.into_iter().chain(reads)
+        })
+    }
+
     /// Those of something that they were told.
     pub fn reads(&self, told: &Told) -> &[Pins] {
         match told {
@@ -45,6 +72,13 @@ impl Tape {
             Told::Command { .. } | Told::Data { .. } => &[],
         }
     }
+}
+
+/// A command or a burst.
+#[derive(PartialEq)]
+enum One {
+    Command(Pins),
+    Data(BusDriver),
 }
 
 impl Told {

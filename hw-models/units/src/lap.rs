@@ -23,12 +23,23 @@ pub struct Survey {
     pub still: Vec<u64>,
     /// What moves: the numbers, each in the upper bits, so that differences wrap as the numbers do.
     pub moving: Vec<u64>,
-    /// Of what moves, by its number, what goes down by one in each cycle and must not come to 0.
-    pub timers: Vec<usize>,
+    /// What goes down by one in each cycle.
+    pub timers: Vec<Timer>,
     /// Loops that run, the outermost first.
     pub loops: Vec<Loop>,
     /// Something is under way of which nothing is said here.
     pub refused: bool,
+}
+
+/// Something that goes down by one in each cycle, and begins anew where it would come to 0: then something more is owed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timer {
+    /// Which of what moves it is.
+    pub left: usize,
+    /// Where it begins anew.
+    pub period: u32,
+    /// What is owed.
+    pub owed: u64,
 }
 
 /// A loop that runs.
@@ -176,10 +187,10 @@ impl<'a> Walk<'a> {
         self.moves(number);
     }
 
-    /// What goes down by one in each cycle.
-    pub fn timer(&mut self, left: &mut u32) {
+    /// What goes down by one in each cycle, and begins anew with a period, where something more is owed.
+    pub fn timer(&mut self, left: &mut u32, period: u32, owed: u64) {
         if let How::Survey(found) = &mut self.how {
-            found.timers.push(found.moving.len());
+            found.timers.push(Timer { left: found.moving.len(), period, owed });
         }
         self.moves(left);
     }
@@ -273,7 +284,7 @@ mod tests {
             walk.moves(&mut self.count);
             walk.moves(&mut self.seen);
             walk.row(&mut self.row);
-            walk.timer(&mut self.left);
+            walk.timer(&mut self.left, 1000, 0);
         }
 
         fn survey(&mut self) -> Survey {

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! What is known of the laps of a rank: see `laps`.
 
-use super::front::Doings;
+use super::course::{Begin, Course, Due, Event, Logs};
 use super::laps::Play;
-use crate::sizes::{LANES, SCORE_BUFFER};
-use crate::tape::Tape;
-use pimlico_dpa::types::{Dispatch, Opcode, RankResults, ResultAddress, SumKind};
-use pimlico_ports::U;
-use pimlico_units::lap::Survey;
+use pimlico_units::lap::{Loop, Survey, Timer};
 use pimlico_units::module::HostPortOut;
 
 /// A mark: the state, and what has happened since the mark before.
@@ -18,40 +14,54 @@ pub struct Mark {
     pub tck: u64,
     pub row: u16,
     pub column: usize,
-    pub doings: Doings,
-    pub tape: Tape,
-    /// Results that were shown to the host's port, and when.
-    pub results: Vec<(u64, RankResults)>,
+    pub logs: Logs,
 }
 
-/// Laps that are ahead of a mark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Laps that are ahead of a mark, one kind after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ahead {
-    /// So many are between the mark at which their kind was found and this one.
-    pub since: u64,
-    /// So many can be gone through at once.
+    /// The turn at the mark.
+    pub turn: u64,
+    pub segments: Vec<Segment>,
+}
+
+/// Laps of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// There is a REF in them.
+    pub refreshed: bool,
     pub laps: u64,
 }
+
+/// Segments of which is known at once that they are ahead, at the most.
+const MOST_SEGMENTS: usize = 4096;
+
+/// Marks in a lap with a REF, at the most.
+const MOST_MISSED: usize = 3;
 
 /// Laps of a rank.
 #[derive(Debug, Default)]
 pub struct Laps {
     /// They are looked for.
     pub wanted: bool,
-    /// Those that were gone through at once.
+    /// Turns that were gone through at once.
     pub passed: u64,
     /// The row of the last mark.
     row: Option<usize>,
     /// The lap that is known does not begin at that mark, and may begin later in the row.
-    later: bool,
+    pub later: bool,
     /// The last two marks, the last one first, if nothing but laps can be between them.
     marks: [Option<Mark>; 2],
+    /// A mark at which the lap that is known begins; what is behind it may be a lap with a REF.
+    recorded: Option<Mark>,
+    /// Marks since then at which it does not begin.
+    missed: usize,
     /// The lap that was found last.
     pub found: Option<Lap>,
     /// Room for a mark.
     spare: Mark,
-    /// Results that were shown to the host's port since the last mark, and when.
-    results: Vec<(u64, RankResults)>,
+    /// What the host's port was shown since the last mark.
+    pub shown: Vec<Event>,
     /// What the host's port asks for since the last mark.
     pub asked: HostPortOut,
     /// What is played is left after so many tCK.
@@ -61,6 +71,11 @@ pub struct Laps {
 }
 
 impl Laps {
+    /// A mark is to be set where it may be set next.
+    pub fn mark_next(&mut self) {
+        self.row = None;
+    }
+
     /// Whether a mark is to be set where this row is open: the first in it.
     pub fn marks(&mut self, row: Option<usize>) -> bool {
         row.is_some() && std::mem::replace(&mut self.row, row) != row
@@ -68,20 +83,7 @@ impl Laps {
 
     /// The column behind which the lap that is known begins, if it may in this row.
     pub fn later_at(&self) -> Option<usize> {
-        self.found.as_ref().filter(|_| self.later).map(|lap| lap.end.column)
-    }
-
-    /// Behind that column: the laps that are ahead, as [`at`](Self::at) a mark.
-    pub fn later(
-        &mut self,
-        mark: Mark,
-        gear: u64,
-        row_of: impl Fn(u16) -> Option<u16>,
-    ) -> Option<Ahead> {
-        self.later = false;
-        let ahead = self.found.as_ref().and_then(|lap| lap.ahead(&mark, gear, row_of));
-        self.spare = mark;
-        ahead
+        self.found.as_ref().filter(|_| self.later).map(|lap| lap.column)
     }
 
     /// Room for a mark.
@@ -89,29 +91,32 @@ impl Laps {
         std::mem::take(&mut self.spare)
     }
 
+    /// A mark is of no further use.
+    pub fn forget(&mut self, mark: Mark) {
+        self.spare = mark;
+    }
+
     /// Whether something is kept for the next mark.
     pub fn keeps(&self) -> bool {
-        self.marks[0].is_some()
+        self.marks[0].is_some() || self.records()
     }
 
-    /// Results are shown to the host's port in this tCK.
-    pub fn show(&mut self, tck: u64, results: Option<&RankResults>) {
-        if self.keeps() {
-            self.results.extend(results.map(|results| (tck, *results)));
-        }
+    /// Whether a lap with a REF may go on.
+    pub fn records(&self) -> bool {
+        self.recorded.is_some()
     }
 
-    /// So many of this kind were played, and this row is open.
-    pub fn played(&mut self, lap: Lap, laps: u64, row: Option<usize>) {
-        self.passed += laps;
+    /// So many turns of this kind were played; a mark is set next where another row than this is open.
+    pub fn played(&mut self, lap: Lap, turns: u64, row: Option<usize>) {
+        self.passed += turns;
         (self.row, self.found) = (row, Some(lap));
         self.spoil();
     }
 
     /// Something happens that is in no lap.
     pub fn spoil(&mut self) {
-        self.marks = [None, None];
-        self.results.clear();
+        (self.marks, self.recorded) = ([None, None], None);
+        self.shown.clear();
     }
 
     /// A run starts.
@@ -120,51 +125,85 @@ impl Laps {
         (self.row, self.found, self.play) = (None, None, None);
     }
 
-    /// At a mark: the laps that are ahead of it, as far as the rows of the Va2Pa table that `row_of` gives go. A cycle of the
-    /// core has so many tCK.
-    pub fn at(
-        &mut self,
-        mut mark: Mark,
+    /// The laps that are ahead of a mark, if it is one at which the lap that is known begins: as far as the rows of the Va2Pa table
+    /// that `row_of` gives go. A cycle of the core has so many tCK.
+    pub fn ahead(
+        &self,
+        mark: &Mark,
         gear: u64,
-        row_of: impl Fn(u16) -> Option<u16>,
+        row_of: &impl Fn(u16) -> Option<u16>,
     ) -> Option<Ahead> {
-        mark.results.clear();
-        std::mem::swap(&mut mark.results, &mut self.results);
-        let ahead = |lap: &Lap| lap.ahead(&mark, gear, &row_of);
-        let known = self.found.as_ref().and_then(ahead);
+        self.found.as_ref().and_then(|lap| lap.ahead(mark, gear, row_of))
+    }
+
+    /// What is behind this mark is recorded, until the lap that is known begins anew.
+    pub fn record(&mut self, mark: Mark) {
+        (self.recorded, self.missed) = (Some(mark), 0);
+    }
+
+    /// It does not begin at a mark. Where that is so for long, what was recorded is of no use.
+    pub fn miss(&mut self) {
+        self.missed += 1;
+        if self.missed > MOST_MISSED {
+            self.recorded = None;
+        }
+    }
+
+    /// It begins anew, at this mark, with what was recorded.
+    pub fn end_record(&mut self, end: &Mark, gear: u64) {
+        if let (Some(begin), Some(lap)) = (self.recorded.take(), &mut self.found) {
+            lap.sample(&begin, end, gear);
+            self.spare = begin;
+        }
+    }
+
+    /// At a mark at which no lap is known: the lap of the last three marks is known from here on.
+    pub fn find(&mut self, mark: Mark, gear: u64) {
         let [last, first] = &self.marks;
-        if let (None, Some(first), Some(middle)) = (known, first, last)
+        if let (Some(first), Some(middle)) = (first, last)
             && let Some(lap) = Lap::of([first, middle, &mark], gear)
         {
             self.found = Some(lap);
         }
-        let ahead = known.or_else(|| self.found.as_ref().and_then(ahead));
-        self.later = ahead.is_none();
         self.marks.swap(0, 1);
         self.spare = self.marks[0].replace(mark).unwrap_or_default();
-        ahead
     }
 }
 
 /// A lap that was found: what each of its kind does.
+///
+/// It is a *turn*. Turns are numbered, from the one that was found on; a lap with a REF in it has some.
 #[derive(Debug)]
 pub struct Lap {
-    /// The mark at the end of the one that it was found in.
-    end: Mark,
-    /// By how much everything moves.
-    pub by: Vec<u64>,
-    /// tCK that it takes; how far it moves rows, and entries of the Va2Pa table.
-    pub tck: u64,
+    still: Vec<u64>,
+    /// The column that was read last where it begins.
+    column: usize,
+    /// How far a turn moves rows, and entries of the Va2Pa table.
     pub rows: u16,
     entries: u16,
-    /// The loop whose repetitions it is made of: which of what moves are its number and what is left of it, and what a lap takes of
+    /// The loop whose repetitions it is made of: which of what moves are its number and what is left of it, and what a turn takes of
     /// both.
     number: usize,
     rest: usize,
     numbers: u64,
     taken: u64,
-    /// Laps behind the end for which all places are in the score buffer.
-    fits: u64,
+    /// Of turn 1: its number, and the row that is open where it begins.
+    first: u64,
+    row: u16,
+    /// What a turn does without a REF, and some turns with one.
+    plain: Course,
+    refreshed: Option<Course>,
+    /// A lap with a REF that was seen once.
+    sample: Option<Course>,
+}
+
+/// Where a mark stands.
+#[derive(Clone, Copy)]
+struct Stand {
+    turn: u64,
+    /// What the loop has left, and cycles that are left until a REF is due.
+    rest: u64,
+    left: u64,
 }
 
 impl Lap {
@@ -180,8 +219,8 @@ impl Lap {
         if difference(first, middle) != (tck, rows, by.clone()) {
             return None;
         }
-        let counts_down = |at: &usize| number(by[*at]) + tck / gear == 1 << u32::BITS;
-        if !survey.timers.iter().all(counts_down) {
+        let is_steady = |timer: &Timer| number(by[timer.left]) + tck / gear == 1 << u32::BITS;
+        if !survey.timers.iter().all(is_steady) {
             return None;
         }
         // One loop goes on by some repetitions; those around it stand, and those in it stand where they stood.
@@ -192,68 +231,138 @@ impl Lap {
         if taken == 0 || number(by[of.rest]) + taken != 1 << u32::BITS {
             return None;
         }
-        let [before, behind] = [middle, last].map(|mark| &mark.doings);
-        if before.overflow || behind.overflow {
+        let [before, behind] = [middle, last].map(|mark| &mark.logs);
+        let entries = before.entries_moved(behind, rows)?;
+        let begin = |mark: &Mark, turn| Begin { tck: mark.tck, turn };
+        let before = Course::new(begin(first, 0), tck, 1, by.clone(), before, None)?;
+        let behind = Course::new(begin(middle, 1), tck, 1, by, behind, None)?;
+        let plain = before.like(behind, [rows, entries])?;
+        Some(Self {
+            still: survey.still.clone(),
+            column: last.column,
+            rows,
+            entries,
+            number: of.number,
+            rest: of.rest,
+            numbers,
+            taken,
+            first: number(middle.survey.moving[of.number]),
+            row: middle.row,
+            plain,
+            refreshed: None,
+            sample: None,
+        })
+    }
+
+    /// What turns do, or those with a REF.
+    pub fn course(&self, refreshed: bool) -> &Course {
+        self.refreshed.as_ref().filter(|_| refreshed).unwrap_or(&self.plain)
+    }
+
+    /// Where a mark stands, if it is one at which a turn begins.
+    fn stand(&self, mark: &Mark) -> Option<Stand> {
+        let now = &mark.survey;
+        if now.refused || now.still != self.still {
             return None;
         }
-        let since = |mark: &Mark| {
-            let results = mark.results.iter();
-            results.map(|(at_tck, results)| (mark.tck - at_tck, shown_lanes(results))).collect()
+        let numbers = number(now.moving[self.number].wrapping_sub(self.first << u32::BITS));
+        let turn = 1 + numbers / self.numbers;
+        let rows = mark.row.wrapping_sub(self.row);
+        let is_turn = numbers.is_multiple_of(self.numbers)
+            && rows == self.rows.wrapping_mul((turn - 1) as u16);
+        let left = now.timers.first().map_or(u64::MAX, |timer| number(now.moving[timer.left]));
+        is_turn.then(|| Stand { turn, rest: number(now.moving[self.rest]), left })
+    }
+
+    /// Laps that are ahead of a mark, if they begin there: as many as the loop has repetitions before its last, as go by before a
+    /// timer is over that is over in none that is known, and as have their places in the score buffer and their rows in the Va2Pa
+    /// table.
+    fn ahead(&self, mark: &Mark, gear: u64, row_of: &impl Fn(u16) -> Option<u16>) -> Option<Ahead> {
+        let mut stand = self.stand(mark)?;
+        let (turn, mut segments) = (stand.turn, Vec::new());
+        let reads = |course: &Course, turn| {
+            let mut reads = course.reads(turn, [self.rows, self.entries]);
+            reads.all(|(at, row)| row_of(at) == Some(row))
         };
-        let results: [Vec<_>; 2] = [middle, last].map(since);
-        if results[0] != results[1] {
+        while segments.len() < MOST_SEGMENTS {
+            let of_loop = stand.rest.saturating_sub(1) / self.taken;
+            let of_timer = stand.left.saturating_sub(1) / (self.plain.tck / gear);
+            let most = of_loop.min(of_timer).min(self.plain.fits.saturating_sub(stand.turn));
+            let is_there = |laps: &u64| reads(&self.plain, stand.turn + laps);
+            let laps = (0..most).take_while(is_there).count() as u64;
+            segments.extend((laps > 0).then_some(Segment { refreshed: false, laps }));
+            stand = self.behind(stand, &self.plain, laps, gear);
+            let of_loop = stand.rest.saturating_sub(1) / self.taken;
+            let Some((course, due)) = self.refreshed.as_ref().and_then(Course::with_due) else {
+                break;
+            };
+            let goes_on = due.left.contains(&stand.left)
+                && mark.survey.timers.first().is_some_and(|timer| timer.owed == due.owed)
+                && course.turns <= of_loop
+                && stand.turn < course.fits
+                && reads(course, stand.turn);
+            if !goes_on {
+                break;
+            }
+            segments.push(Segment { refreshed: true, laps: 1 });
+            stand = self.behind(stand, course, 1, gear);
+        }
+        Some(Ahead { turn, segments })
+    }
+
+    /// Behind so many laps of a kind.
+    fn behind(
+        &self,
+        Stand { turn, rest, left }: Stand,
+        of: &Course,
+        laps: u64,
+        gear: u64,
+    ) -> Stand {
+        let (turns, cycles) = (laps * of.turns, laps * of.tck / gear);
+        let again = of.due.as_ref().map_or(0, |due| due.period);
+        let left = if left == u64::MAX { left } else { left + again - cycles };
+        Stand { turn: turn + turns, rest: rest - turns * self.taken, left }
+    }
+
+    /// From one mark at which a turn begins to another, with what has happened between them: if that is a lap with a REF, it is
+    /// known once it was seen twice, for REFs that become due between the soonest and the latest that were seen.
+    fn sample(&mut self, begin: &Mark, end: &Mark, gear: u64) {
+        let Some(course) = self.refresh_between(begin, end, gear) else { return };
+        let moved = [self.rows, self.entries];
+        let seen = self.refreshed.take();
+        let is_known = seen.is_some();
+        let before = seen.or_else(|| self.sample.take());
+        match before {
+            Some(before) => match before.clone().like(course.clone(), moved) {
+                Some(both) => self.refreshed = Some(both),
+                None if is_known => self.refreshed = Some(before),
+                None => self.sample = Some(course),
+            },
+            None => self.sample = Some(course),
+        }
+    }
+
+    /// The lap with a REF between them, if there is one.
+    fn refresh_between(&self, begin: &Mark, end: &Mark, gear: u64) -> Option<Course> {
+        let [from, to] = [self.stand(begin)?, self.stand(end)?];
+        let turns = to.turn.checked_sub(from.turn).filter(|turns| *turns > 0)?;
+        let (tck, _, by) = difference(begin, end);
+        let is_other = |of: &&Loop| of.number != self.number;
+        let mut others = end.survey.loops.iter().filter(is_other);
+        if from.rest != to.rest + turns * self.taken
+            || others.any(|of| by[of.number] != 0 || by[of.rest] != 0)
+        {
             return None;
         }
-        let entries = entries_moved(&before.read, &behind.read, rows)?;
-        let fits = fits(&before.dispatched, &behind.dispatched, rows)?;
-        let (number, rest) = (of.number, of.rest);
-        let end = last.clone();
-        Some(Self { end, by, tck, rows, entries, number, rest, numbers, taken, fits })
+        let [before, behind] = [begin, end].map(|mark| mark.survey.timers.first());
+        let (before, behind) = (before?, behind?);
+        let period = u64::from(before.period);
+        let is_due_once = to.left + tck / gear == from.left + period && before.owed == behind.owed;
+        let due = Due { left: from.left..=from.left, owed: before.owed, period };
+        let begin = Begin { tck: begin.tck, turn: from.turn };
+        let course = Course::new(begin, tck, turns, by, &end.logs, Some(due))?;
+        (is_due_once && course.refreshes() == 1).then_some(course)
     }
-
-    /// Laps of its kind that are ahead of a mark, if they begin there: as many as the loop has repetitions before its last, as go
-    /// by before a timer is over, and as have their places in the score buffer and their rows in the Va2Pa table.
-    fn ahead(&self, mark: &Mark, gear: u64, row_of: impl Fn(u16) -> Option<u16>) -> Option<Ahead> {
-        let (now, end) = (&mark.survey, &self.end.survey);
-        if now.refused || now.still != end.still {
-            return None;
-        }
-        let numbers = number(now.moving[self.number].wrapping_sub(end.moving[self.number]));
-        let since = numbers / self.numbers;
-        let rows = mark.row.wrapping_sub(self.end.row);
-        if !numbers.is_multiple_of(self.numbers) || rows != self.rows.wrapping_mul(since as u16) {
-            return None;
-        }
-        let of_loop = number(now.moving[self.rest]).saturating_sub(1) / self.taken;
-        let of_timer = |at: &usize| number(now.moving[*at]).saturating_sub(1) / (self.tck / gear);
-        let of_timers = now.timers.iter().map(of_timer).min().unwrap_or(u64::MAX);
-        let most = of_loop.min(of_timers).min(self.fits.saturating_sub(since));
-        let reads = |laps: &u64| self.reads(since + laps).all(|(at, row)| row_of(at) == Some(row));
-        let laps = (1..=most).take_while(reads).count() as u64;
-        Some(Ahead { since, laps })
-    }
-
-    /// Entries of the Va2Pa table that are read so many laps behind the end, and the rows that they have to be.
-    fn reads(&self, laps: u64) -> impl Iterator<Item = (u16, u16)> {
-        let [entries, rows] = [self.entries, self.rows].map(|by| by.wrapping_mul(laps as u16));
-        let read = self.end.doings.read.iter();
-        read.map(move |(at, row)| (at.wrapping_add(entries), row.wrapping_add(rows)))
-    }
-
-    /// Results that were shown to the host's port in it, and when.
-    pub fn results(&self) -> &[(u64, RankResults)] {
-        &self.end.results
-    }
-
-    /// What those who watch the pins were told in it, and the tCK of its end.
-    pub fn tape(&self) -> (&Tape, u64) {
-        (&self.end.tape, self.end.tck)
-    }
-}
-
-/// Lanes in which results are, whatever they are.
-fn shown_lanes(results: &RankResults) -> [U<4>; 2] {
-    [results.context_valid, results.output_valid]
 }
 
 /// A number of 32 bits, or a difference of two, as it stands in a survey.
@@ -266,46 +375,6 @@ fn difference(before: &Mark, behind: &Mark) -> (u64, u16, Vec<u64>) {
     let moving = behind.survey.moving.iter().zip(&before.survey.moving);
     let by = moving.map(|(behind, before)| behind.wrapping_sub(*before)).collect();
     (behind.tck - before.tck, behind.row.wrapping_sub(before.row), by)
-}
-
-/// By how much entries of the Va2Pa table have moved, all of them by the same, if the rows that they are have moved so.
-fn entries_moved(before: &[(u16, u16)], behind: &[(u16, u16)], rows: u16) -> Option<u16> {
-    let mut moved = before.iter().zip(behind).map(|((at, row), (moved_at, moved_row))| {
-        (moved_at.wrapping_sub(*at), moved_row.wrapping_sub(*row) == rows)
-    });
-    let (entries, true) = moved.next()? else { return None };
-    let is_same = before.len() == behind.len() && moved.all(|moved| moved == (entries, true));
-    is_same.then_some(entries)
-}
-
-/// For how many laps more all places are in the score buffer, if the commands of two laps are the same MACs and RD_RESULTs of
-/// outputs, but for rows and places.
-fn fits(before: &[Dispatch], behind: &[Dispatch], rows: u16) -> Option<u64> {
-    let mut fits = u64::MAX;
-    if before.len() != behind.len() {
-        return None;
-    }
-    for (before, behind) in before.iter().zip(behind) {
-        let moved = Dispatch { row: behind.row, place: behind.place, ..*before };
-        let is_mac = matches!(behind.kind, Opcode::MacScore | Opcode::MacContext);
-        let by = behind.place.get() as i64 - before.place.get() as i64;
-        let has_moved = match is_mac {
-            true => by == 0 && behind.row.wrapping_sub(before.row) == rows,
-            false => behind.row == before.row && is_of_outputs(behind),
-        };
-        if moved != *behind || !has_moved {
-            return None;
-        }
-        let (place, last) = (behind.place.get(), (SCORE_BUFFER - LANES) as u64);
-        let room = if by < 0 { place } else { last.checked_sub(place)? };
-        fits = fits.min(room.checked_div(by.unsigned_abs()).unwrap_or(u64::MAX));
-    }
-    Some(fits)
-}
-
-fn is_of_outputs(dispatch: &Dispatch) -> bool {
-    let kind = ResultAddress::of_bits(dispatch.word).sum_kind();
-    dispatch.kind == Opcode::RdResult && kind == SumKind::Outputs
 }
 
 #[cfg(test)]

@@ -12,14 +12,17 @@
 //! by the same, the last is the first of laps that do it again. What they hang on is looked at before: the loop does not come to
 //! its last repetition in them, no REF becomes due, places and rows are where the commands move them. A lap that was found stays
 //! known: behind a REF it goes on from where all stands as it stood then, at a mark or behind the column that was read last there.
+//! What is between the last such place before a REF and the first behind it is a lap as well, once it was seen twice: for all REFs
+//! that become due between the soonest and the latest that were seen, as a REF comes where a row ends.
 //!
 //! Laps are *played*: those who watch the chips' pins are told what they were told in the lap that was found, as many tCK and rows
 //! later, and the host's port is shown the results when they come, while the units stand at the mark. The host does what it likes. Where
 //! it has something for them, they are moved on by the laps that are over, and the one that goes on is stepped until there.
 
+use super::course::{Begin, Course, Event, Logs};
 use super::engine::Rank;
 use super::host::Shown;
-use super::lap::{Ahead, Lap};
+use super::lap::{Ahead, Lap, Segment};
 use super::looking::Looking;
 use crate::dispatch::Made;
 use crate::error::DeviceError;
@@ -31,52 +34,100 @@ use pimlico_units::module::HostPortOut;
 #[derive(Debug)]
 pub struct Play {
     lap: Lap,
-    ahead: Ahead,
-    begin_tck: u64,
-    /// What the host's port asks for in all of it.
+    segments: Vec<Segment>,
+    end_tck: u64,
+    /// What the host's port asks for in all of it, and what it is shown where nothing else comes.
     asked: HostPortOut,
-    /// Laps that were told to their end, and of the next one what was told, how many reads of what is told next, and results.
+    shown: Shown,
+    /// The segment that goes on, how many laps of it are over, and where the one that goes on begins.
+    segment: usize,
     over: u64,
+    begin: Begin,
+    begin_tck: u64,
+    /// What of it was told, how many reads of what is told next, and what was shown.
     told: usize,
     reads: usize,
-    results: usize,
+    events: usize,
 }
 
 impl Play {
-    fn end_tck(&self) -> u64 {
-        self.begin_tck + self.ahead.laps * self.lap.tck
+    fn new(lap: Lap, Ahead { turn, segments }: Ahead, tck: u64, asked: &HostPortOut) -> Self {
+        let length = |segment: &Segment| segment.laps * lap.course(segment.refreshed).tck;
+        let end_tck = tck + segments.iter().map(length).sum::<u64>();
+        Self {
+            lap,
+            segments,
+            end_tck,
+            asked: *asked,
+            shown: Shown::default(),
+            segment: 0,
+            over: 0,
+            begin: Begin { tck, turn },
+            begin_tck: tck,
+            told: 0,
+            reads: 0,
+            events: 0,
+        }
     }
 
-    /// tCK from the lap that was found to the one that goes on, and rows.
-    fn later(&self) -> (u64, u16) {
-        let (_, end_tck) = self.lap.tape();
-        let laps = self.over + 1;
-        let rows = self.lap.rows.wrapping_mul((self.ahead.since + laps) as u16);
-        (self.begin_tck + laps * self.lap.tck - end_tck, rows)
+    /// What is played now.
+    fn course(&self) -> &Course {
+        let refreshed = self.segments.get(self.segment).is_some_and(|segment| segment.refreshed);
+        self.lap.course(refreshed)
+    }
+
+    /// The end of the lap that goes on.
+    fn lap_end_tck(&self) -> u64 {
+        self.begin.tck + self.course().tck
+    }
+
+    /// It is over.
+    fn end_lap(&mut self) {
+        let Course { tck, turns, .. } = *self.course();
+        self.begin = Begin { tck: self.begin.tck + tck, turn: self.begin.turn + turns };
+        (self.told, self.reads, self.events) = (0, 0, 0);
+        self.over += 1;
+        if self.segments.get(self.segment).is_some_and(|segment| segment.laps == self.over) {
+            (self.segment, self.over) = (self.segment + 1, 0);
+        }
     }
 
     /// What is told next.
     fn next(&self) -> Option<Told> {
-        let (tck, rows) = self.later();
-        let told = self.lap.tape().0.told.get(self.told)?;
-        Some(told.later(tck, rows).without(self.reads))
+        self.course().told(self.begin, self.lap.rows, self.told, self.reads)
     }
 
-    /// When results come next, if any come in the lap that goes on.
-    fn results_tck(&self) -> Option<u64> {
-        let (at_tck, _) = self.lap.results().get(self.results)?;
-        Some(at_tck + self.later().0)
+    /// What the host's port is shown next, and when, if something is in the lap that goes on.
+    fn event(&self) -> Option<Event> {
+        let event = self.course().shown().get(self.events)?;
+        let at_tck = event.at_tck + self.begin.tck - self.course().begin.tck;
+        Some(Event { at_tck, ..*event })
     }
 
     /// Until when nothing but the pins has to be played.
     fn quiet_until_tck(&self) -> u64 {
-        let lap_tck = self.begin_tck + (self.over + 1) * self.lap.tck;
-        self.results_tck().unwrap_or(lap_tck)
+        self.event().map_or(self.lap_end_tck(), |event| event.at_tck)
+    }
+
+    /// By how much everything moves in all laps that are over, and how many turns these are.
+    fn moved(&self) -> (Vec<u64>, u64) {
+        let mut moved = vec![0_u64; self.lap.course(false).by.len()];
+        let mut turns = 0;
+        let over = self.segments[..self.segment].iter().map(|segment| (*segment, segment.laps));
+        let goes_on = self.segments.get(self.segment).map(|segment| (*segment, self.over));
+        for (Segment { refreshed, .. }, laps) in over.chain(goes_on) {
+            let course = self.lap.course(refreshed);
+            for (moved, by) in moved.iter_mut().zip(&course.by) {
+                *moved = moved.wrapping_add(by.wrapping_mul(laps));
+            }
+            turns += laps * course.turns;
+        }
+        (moved, turns)
     }
 }
 
 impl Rank {
-    /// Laps that were played to their end, since the reset.
+    /// Turns of laps that were played to their end, since the reset.
     pub fn passed_laps(&self) -> u64 {
         self.laps.passed
     }
@@ -98,41 +149,63 @@ impl Rank {
         }
         self.see_asked(asked);
         let ahead = self.mark(row.unwrap_or_default() as u16, column, is_first);
-        let ahead = ahead.filter(|ahead| ahead.laps > 0);
         let (Some(ahead), Some(_)) = (ahead, &self.laps.found) else { return false };
         let lap = self.laps.found.take().expect("it was found");
         self.stop_keeping();
-        self.laps.play = Some(Box::new(Play {
-            lap,
-            ahead,
-            begin_tck: self.now,
-            asked: *asked,
-            over: 0,
-            told: 0,
-            reads: 0,
-            results: 0,
-        }));
+        let mut play = Play::new(lap, ahead, self.now, asked);
+        play.shown = self.shown;
+        self.laps.play = Some(Box::new(play));
         true
     }
 
     /// Sets a mark, if it is the first in its row; else it is but looked whether the lap that is known begins. Returns what laps
-    /// are ahead.
+    /// are ahead, if there are some.
     fn mark(&mut self, row: u16, column: usize, is_first: bool) -> Option<Ahead> {
+        let gear = self.gear();
         let mut mark = self.laps.room();
         (mark.tck, mark.row, mark.column) = (self.now, row, column);
-        if is_first {
-            let doings = std::mem::take(&mut mark.doings).cleared();
-            let tape = std::mem::take(&mut mark.tape).cleared();
-            mark.doings = self.front.keep(Some(doings)).unwrap_or_default();
-            mark.tape = self.record.keep(Some(tape)).unwrap_or_default();
-        }
         let entry = self.front.entry_at();
         self.walk(&mut Walk::survey(&mut mark.survey, row, entry));
-        let (front, rows, gear) = (&self.front, self.config.organisation.rows, self.gear());
-        let row_of = |at| front.looked_up(at).filter(|row| usize::from(*row) < rows);
-        match is_first {
-            true => self.laps.at(mark, gear, row_of),
-            false => self.laps.later(mark, gear, row_of),
+        let rows = self.config.organisation.rows;
+        let row_of = |at| self.front.looked_up(at).filter(|row| usize::from(*row) < rows);
+        let mut ahead = self.laps.ahead(&mark, gear, &row_of);
+        self.laps.later = is_first && ahead.is_none();
+        if ahead.is_none() {
+            if is_first {
+                self.laps.miss();
+            }
+            // A lap with a REF goes on, or the column behind which a lap may begin is not the first.
+            if self.laps.records() || !is_first {
+                self.laps.forget(mark);
+                return None;
+            }
+            mark.logs = self.cut(mark.logs);
+            self.laps.find(mark, gear);
+            return None;
+        }
+        if self.laps.records() {
+            mark.logs = self.cut(std::mem::take(&mut mark.logs));
+            self.laps.end_record(&mark, gear);
+            let row_of = |at| self.front.looked_up(at).filter(|row| usize::from(*row) < rows);
+            ahead = self.laps.ahead(&mark, gear, &row_of);
+        }
+        let ahead = ahead.filter(|ahead| !ahead.segments.is_empty());
+        if ahead.is_none() {
+            mark.logs = self.cut(std::mem::take(&mut mark.logs));
+            self.laps.record(mark);
+        } else {
+            self.laps.forget(mark);
+        }
+        ahead
+    }
+
+    /// What has happened since the last mark; what happens from here on is kept in the room of others.
+    fn cut(&mut self, room: Logs) -> Logs {
+        let Logs { doings, tape, shown } = room.cleared();
+        Logs {
+            doings: self.front.keep(Some(doings)).unwrap_or_default(),
+            tape: self.record.keep(Some(tape)).unwrap_or_default(),
+            shown: std::mem::replace(&mut self.laps.shown, shown),
         }
     }
 
@@ -166,7 +239,7 @@ impl Rank {
         looking: &mut Looking<'_>,
     ) -> bool {
         let end_tck = self.now + self.gear();
-        let is_quiet = |play: &Play| play.quiet_until_tck().min(play.end_tck()) >= end_tck;
+        let is_quiet = |play: &Play| play.quiet_until_tck().min(play.end_tck) >= end_tck;
         let is_within = self.now < until_tck && self.laps.play.as_deref().is_some_and(is_quiet);
         if !is_within || self.laps.longest_tck.is_some() {
             return false;
@@ -194,23 +267,27 @@ impl Rank {
         self.patience.event(self.now);
         let (now, behind_tck) = (self.now, self.now + self.gear());
         self.results = None;
-        if let Some(play) = &mut self.laps.play
-            && play.results_tck() == Some(now)
-        {
-            let (_, results) = play.lap.results()[play.results];
+        let mut shown = self.shown;
+        if let Some(play) = &mut self.laps.play {
+            shown = play.shown;
+            if let Some(event) = play.event().filter(|event| event.at_tck == now) {
+                shown.refreshes = event.refreshes;
+                self.results = event.results;
+                play.events += 1;
+            }
+        }
+        if let Some(results) = &self.results {
             results.outputs().for_each(|bits| made(Made::Output(bits)));
-            self.results = Some(results);
-            play.results += 1;
         }
         self.tell_played(behind_tck, None);
-        Ok(Some(self.shown))
+        Ok(Some(shown))
     }
 
     /// What is played in this cycle of the core, where the host's port asks for this.
     fn played(&mut self, asked: &HostPortOut) -> Result<Option<&Play>, DeviceError> {
         if let Some(play) = &self.laps.play {
             let is_long = self.laps.longest_tck.is_some_and(|tck| self.now >= play.begin_tck + tck);
-            if self.now == play.end_tck() {
+            if self.now == play.end_tck {
                 self.end_play();
             } else if is_long || !asks_the_same(&play.asked, asked) {
                 self.leave_play(self.now)?;
@@ -224,12 +301,10 @@ impl Rank {
         let Some(mut play) = self.laps.play.take() else { return };
         loop {
             let Some(told) = play.next() else {
-                let is_over = play.begin_tck + (play.over + 1) * play.lap.tck <= until_tck;
-                if !is_over {
+                if play.begin.tck == play.end_tck || play.lap_end_tck() > until_tck {
                     break;
                 }
-                play.over += 1;
-                (play.told, play.results) = (0, 0);
+                play.end_lap();
                 continue;
             };
             if told.at_tck() >= until_tck {
@@ -241,7 +316,7 @@ impl Rank {
                 before_tck = looking.host.reads_tck().unwrap_or(u64::MAX).min(until_tck);
             }
             let (told, count) = told.before(before_tck);
-            let reads = play.lap.tape().0.reads(&told);
+            let reads = play.course().tape().reads(&told);
             self.record.tell_again(&told, reads);
             play.reads += count;
             if play.next().is_none_or(|next| next.is_over()) {
@@ -251,24 +326,29 @@ impl Rank {
         self.laps.play = Some(play);
     }
 
-    /// All laps are played to their end.
+    /// All laps are played to their end: where one ends, another may begin.
     fn end_play(&mut self) {
-        let Some(play) = self.laps.play.take() else { return };
-        let Play { lap, ahead, .. } = *play;
-        self.walk(&mut Walk::on(&lap.by, ahead.laps));
-        self.laps.played(lap, ahead.laps, self.chips.open_row());
+        self.end_laps();
+        self.laps.mark_next();
+    }
+
+    /// Units are moved on by the laps that are over. Returns where the last of them ends.
+    fn end_laps(&mut self) -> Option<(u64, HostPortOut)> {
+        let play = self.laps.play.take()?;
+        let (moved, turns) = play.moved();
+        self.walk(&mut Walk::on(&moved, 1));
+        let Play { lap, begin, asked, shown, .. } = *play;
+        self.shown = shown;
+        self.laps.played(lap, turns, self.chips.open_row());
+        Some((begin.tck, asked))
     }
 
     /// Until this tCK laps were played; from here on units are stepped. The one that goes on is stepped until there. Of all in
     /// it those who watch have been told.
     pub(super) fn leave_play(&mut self, tck: u64) -> Result<(), DeviceError> {
-        let Some(play) = self.laps.play.take() else { return Ok(()) };
-        let Play { lap, begin_tck, asked, .. } = *play;
         let (now, results) = (self.now, self.results);
-        let laps = (tck - begin_tck) / lap.tck;
-        self.walk(&mut Walk::on(&lap.by, laps));
-        self.now = begin_tck + laps * lap.tck;
-        self.laps.played(lap, laps, self.chips.open_row());
+        let Some((begin_tck, asked)) = self.end_laps() else { return Ok(()) };
+        self.now = begin_tck;
         let watch = self.record.unwatch();
         while self.now < tck {
             self.shown = self.step_run(&asked, &mut |_| {})?;
@@ -290,10 +370,13 @@ impl Rank {
     /// A cycle of the core that is not played: what the host's port asks for, and what it is shown.
     pub(super) fn see_cycle(&mut self, asked: &HostPortOut, shown: &Shown) {
         self.see_asked(asked);
-        if !shown.is_plain(None, &self.shown) {
+        let (at_tck, refreshes, results) = (self.now, shown.refreshes, self.results);
+        let is_of_lap = Shown { refreshes: refreshes && !self.laps.records(), ..*shown };
+        if !is_of_lap.is_plain(None, &self.shown) {
             self.spoil_laps();
+        } else if refreshes || results.is_some() {
+            self.laps.shown.push(Event { at_tck, refreshes, results });
         }
-        self.laps.show(self.now, self.results.as_ref());
     }
 
     /// The host's port asks for this. Where it is not what it has asked for since the mark, that is in no lap.

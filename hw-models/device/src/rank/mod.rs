@@ -24,6 +24,7 @@
 mod bank_pus;
 mod bursts;
 mod control;
+mod course;
 mod engine;
 mod front;
 mod host;

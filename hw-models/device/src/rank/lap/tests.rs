@@ -2,7 +2,9 @@
 //! Tests of laps.
 
 use super::*;
-use pimlico_units::lap::Loop;
+use crate::rank::front::Doings;
+use pimlico_dpa::types::{Dispatch, Opcode, ResultAddress};
+use pimlico_ports::U;
 
 /// tCK of a lap, of cycles of two.
 const LAP_TCK: u64 = 200;
@@ -25,18 +27,21 @@ fn mark(lap: u64) -> Mark {
         survey: Survey {
             still: vec![3, 1],
             moving: [number, rest, left].map(|number| number << 32).to_vec(),
-            timers: vec![2],
+            timers: vec![Timer { left: 2, period: 5000, owed: 3 }],
             loops: vec![Loop { number: 0, rest: 1, step: 1 }],
             refused: false,
         },
         tck: 10_000 + lap * LAP_TCK,
         row,
-        doings: Doings {
-            dispatched: dispatched(row, 16 * lap),
-            read: vec![(2 * row, row), (2 * row + 2, row + 1)],
-            overflow: false,
+        column: 9,
+        logs: Logs {
+            doings: Doings {
+                dispatched: dispatched(row, 16 * lap),
+                read: vec![(2 * row, row), (2 * row + 2, row + 1)],
+                overflow: false,
+            },
+            ..Logs::default()
         },
-        ..Mark::default()
     }
 }
 
@@ -54,7 +59,7 @@ fn what_happens_three_times_is_a_lap() {
     let marks = [0, 1, 2].map(mark);
     let [first, middle, last] = [&marks[0], &marks[1], &marks[2]];
     let found = lap([first, middle, last]).expect("a lap");
-    assert_eq!((found.tck, found.rows, found.entries), (LAP_TCK, 1, 2));
+    assert_eq!((found.plain.tck, found.rows, found.entries), (LAP_TCK, 1, 2));
     let not_with = |change: &dyn Fn(&mut Mark)| {
         let mut other = mark(2);
         change(&mut other);
@@ -66,15 +71,21 @@ fn what_happens_three_times_is_a_lap() {
     assert!(not_with(&|mark| mark.row += 1), "another row");
     assert!(not_with(&|mark| mark.survey.moving[2] += 1 << 32), "the REF has been due");
     assert!(not_with(&|mark| mark.survey.moving[1] -= 1 << 32), "another rest");
-    assert!(not_with(&|mark| mark.doings.overflow = true), "more than is kept");
-    assert!(not_with(&|mark| mark.doings.read[0].0 += 1), "another entry of the table");
-    assert!(not_with(&|mark| mark.doings.dispatched[0].column += 1), "another column");
-    assert!(not_with(&|mark| mark.doings.dispatched[0].row += 1), "a row that is not the open one");
-    assert!(not_with(&|mark| mark.doings.dispatched[1].kind = Opcode::Finish), "another command");
+    assert!(not_with(&|mark| mark.logs.doings.overflow = true), "more than is kept");
+    assert!(not_with(&|mark| mark.logs.doings.read[0].0 += 1), "another entry of the table");
+    assert!(not_with(&|mark| mark.logs.doings.dispatched[0].column += 1), "another column");
+    assert!(
+        not_with(&|mark| mark.logs.doings.dispatched[0].row += 1),
+        "a row that is not the open one"
+    );
+    assert!(
+        not_with(&|mark| mark.logs.doings.dispatched[1].kind = Opcode::Finish),
+        "another command"
+    );
     let scores = ResultAddress::scores(2).bits();
     let of_scores = |lap: u64| {
         let mut mark = mark(lap);
-        mark.doings.dispatched[1].word = scores;
+        mark.logs.doings.dispatched[1].word = scores;
         mark
     };
     let marks = [0, 1, 2].map(of_scores);
@@ -88,27 +99,35 @@ fn what_happens_three_times_is_a_lap() {
     assert!(lap([&marks[0], &marks[1], &marks[2]]).is_none(), "two loops go on");
 }
 
+/// So many laps without a REF, from a turn on.
+fn plain(turn: u64, laps: u64) -> Option<Ahead> {
+    let segments = (laps > 0).then_some(Segment { refreshed: false, laps });
+    Some(Ahead { turn, segments: segments.into_iter().collect() })
+}
+
+/// The mark behind so many laps with so many cycles until a REF is due.
+fn later(lap: u64, left: u64) -> Mark {
+    let mut mark = mark(lap.min(39));
+    let numbers = [lap + 1, 1000 - lap, left];
+    mark.survey.moving = numbers.map(|number| number << 32).to_vec();
+    (mark.row, mark.tck) = (40 + lap as u16, 10_000 + lap * LAP_TCK);
+    mark
+}
+
 #[test]
 fn laps_ahead_end_before_something_else_happens() {
     let marks = [0, 1, 2].map(mark);
     let found = lap([&marks[0], &marks[1], &marks[2]]).expect("a lap");
-    let ahead = |mark: &Mark| found.ahead(mark, GEAR, row_of);
+    let ahead = |mark: &Mark| found.ahead(mark, GEAR, &row_of);
     // The REF is due after 4 000 cycles, and a lap has 100.
-    assert_eq!(ahead(&mark(2)), Some(Ahead { since: 0, laps: 37 }));
-    assert_eq!(ahead(&mark(9)), Some(Ahead { since: 7, laps: 30 }));
+    assert_eq!(ahead(&mark(2)), plain(2, 37));
+    assert_eq!(ahead(&mark(9)), plain(9, 30));
     // Behind it, where the loop comes to its last repetition.
-    let behind = |lap: u64, left: u64| {
-        let mut mark = mark(lap.min(39));
-        let numbers = [lap + 1, 1000 - lap, left];
-        mark.survey.moving = numbers.map(|number| number << 32).to_vec();
-        mark.row = 40 + lap as u16;
-        mark
-    };
-    assert_eq!(ahead(&behind(900, 40_000)), Some(Ahead { since: 898, laps: 99 }));
-    assert_eq!(ahead(&behind(999, 40_000)), Some(Ahead { since: 997, laps: 0 }));
+    assert_eq!(ahead(&later(900, 40_000)), plain(900, 99));
+    assert_eq!(ahead(&later(999, 40_000)), plain(999, 0));
     // Rows that are not where they were, one of them not at all.
-    let moved = found.ahead(&mark(2), GEAR, |entry| row_of(entry).filter(|row| *row < 46));
-    assert_eq!(moved, Some(Ahead { since: 0, laps: 2 }));
+    let moved = found.ahead(&mark(2), GEAR, &|entry| row_of(entry).filter(|row| *row < 46));
+    assert_eq!(moved, plain(2, 2));
     let mut other = mark(9);
     other.row += 1;
     assert_eq!(ahead(&other), None, "a row that this repetition does not have");
@@ -117,16 +136,63 @@ fn laps_ahead_end_before_something_else_happens() {
     assert_eq!(ahead(&other), None, "another state");
 }
 
-#[test]
-fn places_stay_in_the_score_buffer() {
-    let room = |before: u64, behind: u64| {
-        fits(&dispatched(1, before), &dispatched(2, behind), 1).expect("they are alike")
+/// From the mark behind so many laps, with so many cycles until a REF is due, to one two turns later, with so many tCK more.
+fn with_ref(lap: u64, left: u64, more_tck: u64) -> [Mark; 2] {
+    let begin = later(lap, left);
+    let tck = 2 * LAP_TCK + more_tck;
+    let mut end = later(lap + 2, left + 5000 - tck / GEAR);
+    end.tck = begin.tck + tck;
+    let row = begin.row;
+    end.logs = Logs {
+        doings: Doings {
+            dispatched: [dispatched(row + 1, 16 * (lap + 1)), dispatched(row + 2, 16 * (lap + 2))]
+                .concat(),
+            read: vec![(2 * row + 2, row + 1), (2 * row + 4, row + 2)],
+            overflow: false,
+        },
+        shown: vec![Event { at_tck: begin.tck + 90, refreshes: true, results: None }],
+        ..Logs::default()
     };
-    let last = (SCORE_BUFFER - LANES) as u64;
-    assert_eq!(room(last - 48, last - 32), 2);
-    assert_eq!(room(last - 47, last - 31), 1);
-    assert_eq!(room(last - 16, last), 0);
-    assert_eq!(room(40, 24), 1);
-    assert_eq!(room(24, 24), u64::MAX);
-    assert_eq!(fits(&dispatched(1, last - 15), &dispatched(2, last + 1), 1), None);
+    [begin, end]
+}
+
+#[test]
+fn a_lap_with_a_ref_is_known_once_it_was_seen_twice() {
+    let marks = [0, 1, 2].map(mark);
+    let found = || lap([&marks[0], &marks[1], &marks[2]]).expect("a lap");
+    let sampled = |samples: &[(u64, u64, u64)]| {
+        let mut found = found();
+        for &(lap, left, more_tck) in samples {
+            let [begin, end] = with_ref(lap, left, more_tck);
+            found.sample(&begin, &end, GEAR);
+        }
+        found
+    };
+    let left = |found: &Lap| {
+        let (_, due) = found.refreshed.as_ref()?.with_due()?;
+        Some(due.left.clone())
+    };
+    assert_eq!(left(&sampled(&[(50, 30, 700)])), None);
+    assert_eq!(left(&sampled(&[(50, 30, 700), (90, 80, 700)])), Some(30..=80));
+    assert_eq!(left(&sampled(&[(50, 30, 700), (90, 80, 700), (130, 10, 700)])), Some(10..=80));
+    assert_eq!(left(&sampled(&[(50, 30, 700), (90, 80, 702)])), None, "one takes longer");
+    let three = [(50, 30, 700), (90, 80, 702), (130, 10, 702)];
+    assert_eq!(left(&sampled(&three)), Some(10..=80), "the last two are alike");
+    let other = [(50, 30, 700), (90, 80, 700), (130, 10, 702)];
+    assert_eq!(left(&sampled(&other)), Some(30..=80), "what is known stays known");
+
+    let found = sampled(&[(50, 30, 700), (90, 80, 700)]);
+    let refreshed = Segment { refreshed: true, laps: 1 };
+    let plain = |laps| Segment { refreshed: false, laps };
+    let ahead = |mark: &Mark| found.ahead(mark, GEAR, &row_of).expect("a turn").segments;
+    // Two turns with a REF take 550 cycles, and the next is due after 5 000.
+    let expected = [plain(2), refreshed, plain(44)];
+    assert_eq!(ahead(&later(200, 250))[..3], expected);
+    assert_eq!(ahead(&later(200, 299)), [plain(2)], "due later than was seen");
+    assert_eq!(ahead(&later(200, 329)), [plain(3)], "due sooner");
+    assert_eq!(ahead(&later(996, 250)), [plain(2)], "the loop ends in it");
+    assert_eq!(ahead(&later(995, 250)), [plain(2), refreshed]);
+    let mut owes = later(200, 250);
+    owes.survey.timers[0].owed += 1;
+    assert_eq!(ahead(&owes), [plain(2)], "more is owed");
 }

@@ -15,7 +15,7 @@ impl<const MAX_POSTPONED: u32, const MARGIN: u32> RefreshManager<MAX_POSTPONED, 
         walk.still(*idle);
         walk.still(*head_ended);
         if *refi > 0 {
-            walk.timer(left);
+            walk.timer(left, *refi, (*owed).into());
         }
     }
 }

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+//! What is done in a lap: what is played of it, and on what it hangs.
+
+use super::front::Doings;
+use crate::sizes::{LANES, SCORE_BUFFER};
+use crate::tape::{Tape, Told};
+use pimlico_dpa::types::{Dispatch, Opcode, RankResults, ResultAddress, SumKind};
+use std::ops::RangeInclusive;
+
+/// What has happened since a mark.
+#[derive(Clone, Debug, Default)]
+pub struct Logs {
+    pub doings: Doings,
+    pub tape: Tape,
+    pub shown: Vec<Event>,
+}
+
+impl Logs {
+    /// Nothing, with the same room.
+    pub fn cleared(self) -> Self {
+        let Self { doings, tape, mut shown } = self;
+        shown.clear();
+        Self { doings: doings.cleared(), tape: tape.cleared(), shown }
+    }
+
+    /// By how much entries of the Va2Pa table have moved, all of them by the same, if the rows that they are have moved so.
+    pub fn entries_moved(&self, behind: &Self, rows: u16) -> Option<u16> {
+        let [before, behind] = [&self.doings.read, &behind.doings.read];
+        let moved = before.first().zip(behind.first());
+        let entries = moved.map(|((at, _), (moved_at, _))| moved_at.wrapping_sub(*at))?;
+        are_moved(before, behind, [rows, entries]).then_some(entries)
+    }
+}
+
+/// What the host's port is shown in a cycle of the core beside the status.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    pub at_tck: u64,
+    /// A REF is on the pins.
+    pub refreshes: bool,
+    pub results: Option<RankResults>,
+}
+
+/// Where a lap begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Begin {
+    pub tck: u64,
+    pub turn: u64,
+}
+
+/// For which REFs a lap is what it is.
+#[derive(Clone, Debug)]
+pub struct Due {
+    /// Cycles that are left until it is due, where the lap begins.
+    pub left: RangeInclusive<u64>,
+    /// REFs that are owed there.
+    pub owed: u64,
+    /// Cycles from one that is due to the next.
+    pub period: u64,
+}
+
+/// What is done in a lap of some turns.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// Where it began when it was recorded.
+    pub begin: Begin,
+    pub tck: u64,
+    pub turns: u64,
+    /// By how much everything moves.
+    pub by: Vec<u64>,
+    /// The REF that becomes due in it, if one does.
+    pub due: Option<Due>,
+    logs: Logs,
+    /// The turn before which it has to begin, so that all places are in the score buffer.
+    pub fits: u64,
+}
+
+impl Course {
+    /// Something that was recorded once, if nothing is in it but MACs and RD_RESULTs of outputs.
+    pub fn new(
+        begin: Begin,
+        tck: u64,
+        turns: u64,
+        by: Vec<u64>,
+        logs: &Logs,
+        due: Option<Due>,
+    ) -> Option<Self> {
+        let is_whole = !logs.doings.overflow && logs.doings.dispatched.iter().all(is_of_lap);
+        is_whole.then(|| Self { begin, tck, turns, by, due, logs: logs.clone(), fits: 0 })
+    }
+
+    /// With the REF that becomes due in it.
+    pub fn with_due(&self) -> Option<(&Self, &Due)> {
+        self.due.as_ref().map(|due| (self, due))
+    }
+
+    /// REFs in it.
+    pub fn refreshes(&self) -> usize {
+        self.logs.shown.iter().filter(|event| event.refreshes).count()
+    }
+
+    /// What the host's port is shown.
+    pub fn shown(&self) -> &[Event] {
+        &self.logs.shown
+    }
+
+    /// What those who watch the pins are told.
+    pub fn tape(&self) -> &Tape {
+        &self.logs.tape
+    }
+
+    /// Entries of the Va2Pa table that are read where it begins with a turn, and the rows that they have to be. A turn moves both by
+    /// these.
+    pub fn reads(&self, turn: u64, moved: [u16; 2]) -> impl Iterator<Item = (u16, u16)> {
+        let turns = turn.wrapping_sub(self.begin.turn) as u16;
+        let [rows, entries] = moved.map(|by| by.wrapping_mul(turns));
+        let read = self.logs.doings.read.iter();
+        read.map(move |(at, row)| (at.wrapping_add(entries), row.wrapping_add(rows)))
+    }
+
+    /// The lap that is both of these, the other of which came later: if they are the same, but for what a turn moves.
+    pub fn like(self, later: Self, moved: [u16; 2]) -> Option<Self> {
+        let turns = later.begin.turn.checked_sub(self.begin.turn).filter(|turns| *turns > 0)?;
+        let tck = later.begin.tck - self.begin.tck;
+        let moved = moved.map(|by| by.wrapping_mul(turns as u16));
+        let is_same = (self.tck, self.turns, &self.by) == (later.tck, later.turns, &later.by)
+            && are_moved(&self.logs.doings.read, &later.logs.doings.read, moved)
+            && self.logs.tape.is_later(&later.logs.tape, tck, moved[0])
+            && are_shown_later(&self.logs.shown, &later.logs.shown, tck);
+        if !is_same {
+            return None;
+        }
+        let [before, behind] = [&self.logs, &later.logs].map(|logs| &logs.doings.dispatched);
+        let fits = fits(before, behind, moved[0], turns)?;
+        let due = match (self.due, later.due) {
+            (Some(one), Some(other)) if one.owed == other.owed => {
+                let left = *one.left.start().min(other.left.start())
+                    ..=*one.left.end().max(other.left.end());
+                Some(Due { left, ..other })
+            }
+            (None, None) => None,
+            _ => return None,
+        };
+        let fits = later.begin.turn.saturating_add(fits).saturating_add(1);
+        Some(Self { due, fits, logs: later.logs, by: later.by, ..self }.beginning(later.begin))
+    }
+
+    fn beginning(self, begin: Begin) -> Self {
+        Self { begin, ..self }
+    }
+
+    /// What those who watch are told of next, where so much of it was told, in a lap that begins so.
+    pub fn told(&self, begin: Begin, rows: u16, told: usize, reads: usize) -> Option<Told> {
+        let turns = begin.turn.wrapping_sub(self.begin.turn) as u16;
+        let told = self.logs.tape.told.get(told)?;
+        let later = told.later(begin.tck - self.begin.tck, rows.wrapping_mul(turns));
+        Some(later.without(reads))
+    }
+}
+
+/// Whether entries of the Va2Pa table, and the rows that they are, have moved by these.
+fn are_moved(before: &[(u16, u16)], behind: &[(u16, u16)], [rows, entries]: [u16; 2]) -> bool {
+    let moved = |&(at, row): &(u16, u16)| (at.wrapping_add(entries), row.wrapping_add(rows));
+    before.iter().map(moved).eq(behind.iter().copied())
+}
+
+/// Whether the port is shown the same so many tCK later; of results, that there are some in the same lanes.
+fn are_shown_later(before: &[Event], behind: &[Event], tck: u64) -> bool {
+    let seen = |event: &Event| {
+        let lanes = event.results.map(|of| (of.context_valid, of.output_valid));
+        (event.at_tck, event.refreshes, lanes)
+    };
+    let later = |event: &Event| seen(&Event { at_tck: event.at_tck + tck, ..*event });
+    before.iter().map(later).eq(behind.iter().map(seen))
+}
+
+/// For how many turns more all places are in the score buffer, if the commands of two laps are the same so many turns later,
+/// but for rows and places.
+fn fits(before: &[Dispatch], behind: &[Dispatch], rows: u16, turns: u64) -> Option<u64> {
+    let mut fits = u64::MAX;
+    if before.len() != behind.len() {
+        return None;
+    }
+    for (before, behind) in before.iter().zip(behind) {
+        let moved = Dispatch { row: behind.row, place: behind.place, ..*before };
+        let has_row = behind.kind.has_row();
+        let by = behind.place.get() as i64 - before.place.get() as i64;
+        let row = if has_row { before.row.wrapping_add(rows) } else { before.row };
+        if moved != *behind || row != behind.row || by % turns as i64 != 0 {
+            return None;
+        }
+        let (place, last) = (behind.place.get(), (SCORE_BUFFER - LANES) as u64);
+        let room = if by < 0 { place } else { last.checked_sub(place)? };
+        let of_turn = by.unsigned_abs() / turns;
+        fits = fits.min(room.checked_div(of_turn).unwrap_or(u64::MAX));
+    }
+    Some(fits)
+}
+
+/// A MAC, or an RD_RESULT of outputs.
+fn is_of_lap(dispatch: &Dispatch) -> bool {
+    let is_of_outputs = || ResultAddress::of_bits(dispatch.word).sum_kind() == SumKind::Outputs;
+    dispatch.kind.has_row() || dispatch.kind == Opcode::RdResult && is_of_outputs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pimlico_ports::U;
+
+    fn dispatched(row: u16, place: u64) -> Vec<Dispatch> {
+        let mac = Dispatch { kind: Opcode::MacScore, row, column: 7, ..Dispatch::default() };
+        let word = ResultAddress::outputs(2).bits();
+        let result =
+            Dispatch { kind: Opcode::RdResult, place: U::new(place), word, ..Dispatch::default() };
+        vec![mac, result]
+    }
+
+    #[test]
+    fn places_stay_in_the_score_buffer() {
+        let room = |before: u64, behind: u64, turns| {
+            fits(&dispatched(1, before), &dispatched(2, behind), 1, turns)
+        };
+        let last = (SCORE_BUFFER - LANES) as u64;
+        assert_eq!(room(last - 48, last - 32, 1), Some(2));
+        assert_eq!(room(last - 47, last - 31, 1), Some(1));
+        assert_eq!(room(last - 16, last, 1), Some(0));
+        assert_eq!(room(last - 96, last - 48, 3), Some(3));
+        assert_eq!(room(40, 24, 1), Some(1));
+        assert_eq!(room(24, 24, 1), Some(u64::MAX));
+        assert_eq!(room(last - 15, last + 1, 1), None, "it is not there");
+        assert_eq!(room(0, 16, 3), None, "no turn moves it so");
+    }
+}
