@@ -25,6 +25,7 @@
 //! | `buffer_chip` | [`BufferChip`]: what data pass on their way to the chips, with re-layout or without |
 //! | `chips` | [`Chips`]: the chips at their pins, as memory |
 //! | `record` | sums over the tCK of a device, and the events for observers of its pins |
+//! | `tape` | what observers of the chips' pins were told, to tell it again of later tCK |
 //! | `mdq` | the data lines between buffer chip and chips, where the ranks of a DIMM share them |
 //! | `channel` | the host's channel, whose pins several ranks share |
 //! | `error` | [`DeviceError`]: what ends a run |

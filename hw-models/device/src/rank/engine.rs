@@ -8,6 +8,7 @@ use super::host::{Host, Shown};
 use super::lap::Laps;
 use super::operands::Operands;
 use super::patience::Patience;
+use super::play::Play;
 use super::sequencer::Sequencer;
 use super::slot::Slots;
 use super::softmax::{SoftmaxInput, SoftmaxWay, softmax_way};
@@ -64,6 +65,8 @@ pub struct Rank {
     pub(super) slots: Slots,
     /// Rows of it that are.
     pub(super) laps: Laps,
+    /// What is played of them.
+    pub(super) play: Option<Box<Play>>,
     /// Cycles in which it waited that were passed at once.
     pub(super) passed_waits: u64,
     /// Stretches of a host's writes that were passed at once.
@@ -103,6 +106,7 @@ impl Rank {
             chips_drive: VecDeque::with_capacity(16),
             slots: Slots::new(config.timing.ccd_l_tck.div_ceil(options.gear.tck() as u64)),
             laps: Laps::default(),
+            play: None,
             passed_waits: 0,
             passed_stretches: 0,
             refreshed: false,

@@ -2,7 +2,6 @@
 //! What is known of the laps of a rank: see `laps`.
 
 use super::course::{Begin, Course, Due, Event, Logs};
-use super::laps::Play;
 use pimlico_units::lap::{Loop, Survey, Timer};
 use pimlico_units::module::HostPortOut;
 
@@ -66,8 +65,6 @@ pub struct Laps {
     pub asked: HostPortOut,
     /// What is played is left after so many tCK.
     pub longest_tck: Option<u64>,
-    /// What is played.
-    pub play: Option<Box<Play>>,
 }
 
 impl Laps {
@@ -122,7 +119,7 @@ impl Laps {
     /// A run starts.
     pub fn start(&mut self) {
         self.spoil();
-        (self.row, self.found, self.play) = (None, None, None);
+        (self.row, self.found) = (None, None);
     }
 
     /// The laps that are ahead of a mark, if it is one at which the lap that is known begins: as far as the rows of the Va2Pa table

@@ -19,112 +19,16 @@
 //! later, and the host's port is shown the results when they come, while the units stand at the mark. The host does what it likes. Where
 //! it has something for them, they are moved on by the laps that are over, and the one that goes on is stepped until there.
 
-use super::course::{Begin, Course, Event, Logs};
+use super::course::{Event, Logs};
 use super::engine::Rank;
 use super::host::Shown;
-use super::lap::{Ahead, Lap, Segment};
+use super::lap::Ahead;
 use super::looking::Looking;
+use super::play::Play;
 use crate::dispatch::Made;
 use crate::error::DeviceError;
-use crate::tape::Told;
 use pimlico_units::lap::Walk;
 use pimlico_units::module::HostPortOut;
-
-/// Laps that are played.
-#[derive(Debug)]
-pub struct Play {
-    lap: Lap,
-    segments: Vec<Segment>,
-    end_tck: u64,
-    /// What the host's port asks for in all of it, and what it is shown where nothing else comes.
-    asked: HostPortOut,
-    shown: Shown,
-    /// The segment that goes on, how many laps of it are over, and where the one that goes on begins.
-    segment: usize,
-    over: u64,
-    begin: Begin,
-    begin_tck: u64,
-    /// What of it was told, how many reads of what is told next, and what was shown.
-    told: usize,
-    reads: usize,
-    events: usize,
-}
-
-impl Play {
-    fn new(lap: Lap, Ahead { turn, segments }: Ahead, tck: u64, asked: &HostPortOut) -> Self {
-        let length = |segment: &Segment| segment.laps * lap.course(segment.refreshed).tck;
-        let end_tck = tck + segments.iter().map(length).sum::<u64>();
-        Self {
-            lap,
-            segments,
-            end_tck,
-            asked: *asked,
-            shown: Shown::default(),
-            segment: 0,
-            over: 0,
-            begin: Begin { tck, turn },
-            begin_tck: tck,
-            told: 0,
-            reads: 0,
-            events: 0,
-        }
-    }
-
-    /// What is played now.
-    fn course(&self) -> &Course {
-        let refreshed = self.segments.get(self.segment).is_some_and(|segment| segment.refreshed);
-        self.lap.course(refreshed)
-    }
-
-    /// The end of the lap that goes on.
-    fn lap_end_tck(&self) -> u64 {
-        self.begin.tck + self.course().tck
-    }
-
-    /// It is over.
-    fn end_lap(&mut self) {
-        let Course { tck, turns, .. } = *self.course();
-        self.begin = Begin { tck: self.begin.tck + tck, turn: self.begin.turn + turns };
-        (self.told, self.reads, self.events) = (0, 0, 0);
-        self.over += 1;
-        if self.segments.get(self.segment).is_some_and(|segment| segment.laps == self.over) {
-            (self.segment, self.over) = (self.segment + 1, 0);
-        }
-    }
-
-    /// What is told next.
-    fn next(&self) -> Option<Told> {
-        self.course().told(self.begin, self.lap.rows, self.told, self.reads)
-    }
-
-    /// What the host's port is shown next, and when, if something is in the lap that goes on.
-    fn event(&self) -> Option<Event> {
-        let event = self.course().shown().get(self.events)?;
-        let at_tck = event.at_tck + self.begin.tck - self.course().begin.tck;
-        Some(Event { at_tck, ..*event })
-    }
-
-    /// Until when nothing but the pins has to be played.
-    fn quiet_until_tck(&self) -> u64 {
-        self.event().map_or(self.lap_end_tck(), |event| event.at_tck)
-    }
-
-    /// By how much everything moves in all laps that are over, and how many turns these are.
-    fn moved(&self) -> (Vec<u64>, u64) {
-        let mut moved = vec![0_u64; self.lap.course(false).by.len()];
-        let mut turns = 0;
-        let over = self.segments[..self.segment].iter().map(|segment| (*segment, segment.laps));
-        let goes_on = self.segments.get(self.segment).map(|segment| (*segment, self.over));
-        for (Segment { refreshed, .. }, laps) in over.chain(goes_on) {
-            let course = self.lap.course(refreshed);
-            for (moved, by) in moved.iter_mut().zip(&course.by) {
-                *moved = moved.wrapping_add(by.wrapping_mul(laps));
-            }
-            turns += laps * course.turns;
-        }
-        (moved, turns)
-    }
-}
 
 impl Rank {
     /// Turns of laps that were played to their end, since the reset.
@@ -154,7 +58,7 @@ impl Rank {
         self.stop_keeping();
         let mut play = Play::new(lap, ahead, self.now, asked);
         play.shown = self.shown;
-        self.laps.play = Some(Box::new(play));
+        self.play = Some(Box::new(play));
         true
     }
 
@@ -240,7 +144,7 @@ impl Rank {
     ) -> bool {
         let end_tck = self.now + self.gear();
         let is_quiet = |play: &Play| play.quiet_until_tck().min(play.end_tck) >= end_tck;
-        let is_within = self.now < until_tck && self.laps.play.as_deref().is_some_and(is_quiet);
+        let is_within = self.now < until_tck && self.play.as_deref().is_some_and(is_quiet);
         if !is_within || self.laps.longest_tck.is_some() {
             return false;
         }
@@ -268,7 +172,7 @@ impl Rank {
         let (now, behind_tck) = (self.now, self.now + self.gear());
         self.results = None;
         let mut shown = self.shown;
-        if let Some(play) = &mut self.laps.play {
+        if let Some(play) = &mut self.play {
             shown = play.shown;
             if let Some(event) = play.event().filter(|event| event.at_tck == now) {
                 shown.refreshes = event.refreshes;
@@ -285,7 +189,7 @@ impl Rank {
 
     /// What is played in this cycle of the core, where the host's port asks for this.
     fn played(&mut self, asked: &HostPortOut) -> Result<Option<&Play>, DeviceError> {
-        if let Some(play) = &self.laps.play {
+        if let Some(play) = &self.play {
             let is_long = self.laps.longest_tck.is_some_and(|tck| self.now >= play.begin_tck + tck);
             if self.now == play.end_tck {
                 self.end_play();
@@ -293,12 +197,12 @@ impl Rank {
                 self.leave_play(self.now)?;
             }
         }
-        Ok(self.laps.play.as_deref())
+        Ok(self.play.as_deref())
     }
 
     /// Those who watch the pins are told of what is played before a tCK; between that, of what the host does that looks on.
     fn tell_played(&mut self, until_tck: u64, mut looking: Option<&mut Looking<'_>>) {
-        let Some(mut play) = self.laps.play.take() else { return };
+        let Some(mut play) = self.play.take() else { return };
         loop {
             let Some(told) = play.next() else {
                 if play.begin.tck == play.end_tck || play.lap_end_tck() > until_tck {
@@ -323,7 +227,7 @@ impl Rank {
                 (play.told, play.reads) = (play.told + 1, 0);
             }
         }
-        self.laps.play = Some(play);
+        self.play = Some(play);
     }
 
     /// All laps are played to their end: where one ends, another may begin.
@@ -334,7 +238,7 @@ impl Rank {
 
     /// Units are moved on by the laps that are over. Returns where the last of them ends.
     fn end_laps(&mut self) -> Option<(u64, HostPortOut)> {
-        let play = self.laps.play.take()?;
+        let play = self.play.take()?;
         let (moved, turns) = play.moved();
         self.walk(&mut Walk::on(&moved, 1));
         let Play { lap, begin, asked, shown, .. } = *play;
@@ -428,6 +332,7 @@ impl Rank {
             chips_drive: _,
             slots,
             laps: _,
+            play: _,
             passed_waits: _,
             passed_stretches: _,
             refreshed: _,

@@ -33,6 +33,7 @@ mod laps;
 mod looking;
 mod operands;
 mod patience;
+mod play;
 mod run;
 mod sequencer;
 mod slot;

@@ -91,7 +91,7 @@ impl Rank {
                 continue;
             }
             self.tell_look(looking, self.now);
-            let played = match self.laps.play {
+            let played = match self.play {
                 Some(_) => self.play_until(asked, until_tck, looking)?,
                 None => None,
             };
@@ -193,7 +193,7 @@ impl Rank {
         host: &HostPortOut,
         made: &mut dyn FnMut(Made),
     ) -> Result<Shown, DeviceError> {
-        if self.laps.play.is_some()
+        if self.play.is_some()
             && let Some(shown) = self.play_cycle(host, made)?
         {
             return Ok(shown);

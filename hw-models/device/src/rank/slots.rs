@@ -260,5 +260,6 @@ impl Rank {
     pub(super) fn leave_slots(&mut self) {
         self.slots.phase = SlotPhase::Stepped;
         self.laps.start();
+        self.play = None;
     }
 }
