@@ -9,6 +9,7 @@
 
 mod initialisation;
 mod message;
+mod polling;
 
 use crate::memory_controller::{MemoryController, Transaction};
 use message::{ModuleStatus, QUEUE, RESULTS, Stream, WINDOW_ROW};
@@ -18,10 +19,11 @@ use pimlico_device::mapping::BURST;
 use pimlico_device::spd::{Description, SpdModule, SpdTiming};
 use pimlico_device::{
     BurstHost, Config, ConfigError, Device, DeviceError, Dimm, HostLatency, HostStep, HostTransfer,
-    Loads, Onlooker, Options, PinWatch, Rank, RankDevice, Sent, SetUp, Statistics, Stretches,
-    Timeline, WriteRun,
+    Loads, Options, PinWatch, Rank, RankDevice, Sent, SetUp, Statistics, Stretches, Timeline,
+    WriteRun,
 };
 use pimlico_dpa::types::{Load, LoadKind, PinCommand, Pins};
+use polling::Polling;
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
@@ -151,62 +153,6 @@ impl<D: Dimm> Attached<D> {
 
     fn push(&mut self, transaction: Transaction) {
         self.controller.push(transaction).expect("a window of the module");
-    }
-}
-
-/// A host that looks at the status of a run that goes on, again and again until it says something new.
-struct Polling<'a> {
-    controller: &'a mut MemoryController,
-    asked: &'a mut VecDeque<Asked>,
-    poll_tck: u64,
-    /// What the status said last, if that is no end and nothing that went wrong, and when it has last said so again.
-    says: Option<ModuleStatus>,
-    said_tck: Option<u64>,
-    until_tck: u64,
-    /// The next look, and the last.
-    reads_tck: Option<u64>,
-    last_tck: Option<u64>,
-}
-
-impl Onlooker for Polling<'_> {
-    fn until_tck(&self) -> u64 {
-        self.until_tck
-    }
-
-    fn reads_tck(&self) -> Option<u64> {
-        self.reads_tck
-    }
-
-    fn read(&mut self) -> Pins {
-        let Some(at_tck) = self.reads_tck.take() else { return Pins::NONE };
-        self.last_tck = Some(at_tck);
-        self.asked.push_back(Asked::Status);
-        self.controller.push(Transaction::Read(message::status())).expect("a window of the module");
-        self.controller.command(at_tck).unwrap_or_default()
-    }
-
-    fn see(&mut self, at_tck: u64, beats: [u64; 2]) {
-        (2 * at_tck..).zip(beats).for_each(|(clock, beat)| self.controller.take(clock, Some(beat)));
-        let [beats] = self.controller.read() else { return };
-        let says = ModuleStatus::of(beats);
-        if says.is_some() && says == self.says {
-            self.look_again(at_tck + 1);
-        }
-    }
-}
-
-impl Polling<'_> {
-    /// In this tCK it is known that the last look has told nothing new.
-    fn look_again(&mut self, known_tck: u64) {
-        let Some(last_tck) = self.last_tck else { return };
-        self.said_tck = Some(known_tck);
-        self.asked.pop_front();
-        self.controller.forget_read();
-        let at_tck = known_tck.max(last_tck + self.poll_tck);
-        if self.controller.would_read(message::status(), at_tck) {
-            self.reads_tck = Some(at_tck);
-            self.until_tck = self.controller.read_until(at_tck);
-        }
     }
 }
 

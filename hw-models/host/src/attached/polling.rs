@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+//! The host while a run goes on, and it does no more than to look at the status.
+
+use super::Asked;
+use super::message::{self, ModuleStatus};
+use crate::memory_controller::{MemoryController, Transaction};
+use pimlico_device::Onlooker;
+use pimlico_dpa::types::Pins;
+use std::collections::VecDeque;
+
+/// A host that looks at the status of a run that goes on, again and again until it says something new.
+pub struct Polling<'a> {
+    pub controller: &'a mut MemoryController,
+    pub asked: &'a mut VecDeque<Asked>,
+    pub poll_tck: u64,
+    /// What the status said last, if that is no end and nothing that went wrong, and when it has last said so again.
+    pub says: Option<ModuleStatus>,
+    pub said_tck: Option<u64>,
+    pub until_tck: u64,
+    /// The next look, and the last.
+    pub reads_tck: Option<u64>,
+    pub last_tck: Option<u64>,
+}
+
+impl Onlooker for Polling<'_> {
+    fn until_tck(&self) -> u64 {
+        self.until_tck
+    }
+
+    fn reads_tck(&self) -> Option<u64> {
+        self.reads_tck
+    }
+
+    fn read(&mut self) -> Pins {
+        let Some(at_tck) = self.reads_tck.take() else { return Pins::NONE };
+        self.last_tck = Some(at_tck);
+        self.asked.push_back(Asked::Status);
+        self.controller.push(Transaction::Read(message::status())).expect("a window of the module");
+        self.controller.command(at_tck).unwrap_or_default()
+    }
+
+    fn see(&mut self, at_tck: u64, beats: [u64; 2]) {
+        (2 * at_tck..).zip(beats).for_each(|(clock, beat)| self.controller.take(clock, Some(beat)));
+        let [beats] = self.controller.read() else { return };
+        let says = ModuleStatus::of(beats);
+        if says.is_some() && says == self.says {
+            self.look_again(at_tck + 1);
+        }
+    }
+}
+
+impl Polling<'_> {
+    /// In this tCK it is known that the last look has told nothing new.
+    fn look_again(&mut self, known_tck: u64) {
+        let Some(last_tck) = self.last_tck else { return };
+        self.said_tck = Some(known_tck);
+        self.asked.pop_front();
+        self.controller.forget_read();
+        let at_tck = known_tck.max(last_tck + self.poll_tck);
+        if self.controller.would_read(message::status(), at_tck) {
+            self.reads_tck = Some(at_tck);
+            self.until_tck = self.controller.read_until(at_tck);
+        }
+    }
+}
