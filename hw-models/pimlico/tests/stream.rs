@@ -57,6 +57,20 @@ fn number(document: &Value, key: &str) -> u64 {
     document[key].as_u64().unwrap_or_else(|| panic!("{key} of {document}"))
 }
 
+/// What the first try gives that gives something. What stays in memory, of the command itself, differs from run to run,
+/// by MiB where other processes want memory: a fault brings what is in the page cache by then. Times hang on others too.
+fn tried<T>(attempt: impl FnMut(usize) -> Result<T, String>) -> T {
+    const TRIES: usize = 8;
+    let mut failed = Vec::new();
+    for outcome in (0..TRIES).map(attempt) {
+        match outcome {
+            Ok(found) => return found,
+            Err(why) => failed.push(why),
+        }
+    }
+    panic!("{TRIES} tries: {failed:?}")
+}
+
 /// What an invalid command says, in one line.
 fn refused(output: &Output) -> String {
     let message = String::from_utf8(output.stderr.clone()).expect("text");
@@ -217,12 +231,16 @@ fn little_room_is_no_deadlock() {
     };
     of(&format!("make {WIDE} --layers 8 --vocab 512 -o w.bin --tokenizer w.tok"));
     let run = "run --weights w.bin --tokenizer w.tok --prompt ab --tokens 2 --loaders 6 --json";
-    let free = common::document(&of(run));
     for room in [2, 1] {
-        // What stays differs by a few pages from run to run.
-        let limit = (number(&free, "fixed_bytes") + room * WIDE_LAYER + WIDE_LAYER / 2) >> 10;
-        let report = common::document(&of(&format!("{run} --memory-limit {limit}K")));
-        assert_eq!(number(&report, "slots"), room);
+        let (free, limit, report) = tried(|_| {
+            let free = common::document(&of(run));
+            let limit = (number(&free, "fixed_bytes") + room * WIDE_LAYER + WIDE_LAYER / 2) >> 10;
+            let report = common::document(&of(&format!("{run} --memory-limit {limit}K")));
+            match number(&report, "slots") {
+                slots if slots == room => Ok((free, limit, report)),
+                slots => Err(format!("{slots} slots for {room}")),
+            }
+        });
         assert!(number(&report["signals"], "stop") > 0, "{report}");
         assert!(number(&report, "peak_slot_bytes") <= room * WIDE_LAYER);
         assert!(number(&report, "peak_rss_bytes") <= limit << 10);
@@ -242,11 +260,11 @@ fn loaders_load_side_by_side() {
     let folder: &Path = &MODEL;
     let trace = folder.join("trace.json");
     for (loaders, least) in [(2, 1.9), (4, 3.3), (6, 4.2)] {
-        // A machine that is busy gets other chances.
-        let run = || pipeline / wall(&format!("--loaders {loaders} --trace trace.json"));
-        let ratios: Vec<f64> = (0..8).map(|_| run()).take_while(|ratio| *ratio < least).collect();
-        println!("{loaders} loaders: below {least} were {ratios:.2?}");
-        assert!(ratios.len() < 8, "{loaders}: {pipeline} ms, {ratios:.2?}");
+        tried(|attempt| {
+            let ratio = pipeline / wall(&format!("--loaders {loaders} --trace trace.json"));
+            println!("{loaders} loaders, try {attempt}: {ratio:.2} of at least {least}");
+            (ratio >= least).then_some(()).ok_or(format!("{loaders}: {pipeline} ms, {ratio:.2}"))
+        });
         let text = std::fs::read(&trace).expect("a trace");
         let trace: Value = serde_json::from_slice(&text).expect("JSON");
         assert_eq!(side_by_side(&trace), loaders);
@@ -272,12 +290,11 @@ fn side_by_side(trace: &Value) -> usize {
 
 #[test]
 fn plans_hold() {
-    let base = || number(&document("run --tokens 1 --loaders 1 --slots 1"), "fixed_bytes");
-    let over = |base: u64, layers: u64| format!("{}K", (base + layers * LAYER + LAYER / 2) >> 10);
-    let limits_of = |base| [1, 2, 3, 5, 8].map(|layers| over(base, layers)).join(",");
-    // A machine that is busy gets another chance, and one that has more of the binary in memory than when it ran last.
-    let plan = || {
-        let limits = limits_of(base());
+    let fixed = || number(&document("run --tokens 1 --loaders 1 --slots 1"), "fixed_bytes");
+    let over = |fixed: u64, layers: u64| format!("{}K", (fixed + layers * LAYER + LAYER / 2) >> 10);
+    let limits_of = |fixed| [1, 2, 3, 5, 8].map(|layers| over(fixed, layers)).join(",");
+    tried(|_| {
+        let limits = limits_of(fixed());
         let plan = format!("plan --tokens 1 --limits {limits} --measure --throttle 50M --json");
         let output = with_model(&plan);
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -286,12 +303,9 @@ fn plans_hold() {
         }
         assert_eq!(output.status.code(), Some(0), "{plan}: {errors}");
         holds(&common::document(&output.stdout))
-    };
-    let held: Vec<_> = (0..5).map(|_| plan()).take_while(Result::is_err).collect();
-    assert!(held.len() < 5, "{held:?}");
-    let base = base();
-    let limit = |layers| over(base, layers);
-    let limits = limits_of(base);
+    });
+    let planned = fixed();
+    let limits = limits_of(planned);
     let simulated = format!("plan --tokens 1 --limits 1M,{limits} --throttle 50M");
     let printed = with_model(&format!("{simulated} --json"));
     let none: Value = common::document(&printed.stdout)["no_room"].take();
@@ -307,8 +321,15 @@ fn plans_hold() {
     let by_schedule =
         |limit: &str| document(&format!("run --tokens 1 --schedule s.schedule {limit}"));
     assert!(number(&by_schedule(""), "loaders") >= 5);
-    let small = by_schedule(&format!("--memory-limit {}", limit(2)));
-    assert_eq!((number(&small, "loaders"), number(&small, "slots")), (1, 2));
+    // What stays may have grown since, by less than a layer: the entry is that for two.
+    tried(|_| {
+        let limit = over(fixed().max(planned), 2);
+        let small = by_schedule(&format!("--memory-limit {limit}"));
+        match (number(&small, "loaders"), number(&small, "slots")) {
+            (1, 2) => Ok(()),
+            others => Err(format!("{others:?} within {limit}")),
+        }
+    });
     let none = refused(&with_model("run --tokens 1 --schedule s.schedule --memory-limit 1M"));
     assert!(none.starts_with("s.schedule: no entry for 1048576 bytes or less"), "{none}");
     let other = pimlico("stream run --schedule s.schedule", &MODEL);
