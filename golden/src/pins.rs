@@ -206,6 +206,11 @@ impl PinChecker {
         found
     }
 
+    /// The longest that a command other than REF binds a later one, in tCK.
+    pub fn reach(&self) -> u64 {
+        self.reach
+    }
+
     /// Forgets what binds no command from now on.
     fn forget(&mut self, at_tck: u64) {
         while self.history.front().is_some_and(|old| later(old.at_tck, self.reach) <= at_tck) {

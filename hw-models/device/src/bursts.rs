@@ -107,8 +107,12 @@ impl WriteRun {
 pub struct WriteStretch {
     /// No other has this number. Where a host does what has it once more, all of it is the same but for the rows: its
     /// commands in their order, the tCK of each counted from the REF, their banks, their columns, and which of them go to
-    /// the row of the one before.
+    /// the row of the one before. Only WRs that follow each other at [`BURST_TCK`] for more than [`long_tck`](Self::long_tck) may be
+    /// more or fewer, by whole turns of their banks or up to the PREA; what comes behind them comes as much later or sooner, and
+    /// [`tck`](Self::tck) is as much longer.
     pub number: u64,
+    /// How long WRs one after the other have to last to be no fixed part of what has this number.
+    pub long_tck: u64,
     /// From the REF to the next, tCK.
     pub tck: u64,
     /// Commands, by the code of [`PinCommand`].

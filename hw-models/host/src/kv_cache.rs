@@ -323,7 +323,8 @@ impl<W: Work> BurstHost for Transfer<'_, W> {
         let Some(key) = self.key() else { return Stretches { ended, ..Stretches::default() } };
         let known = self.known.of(&key);
         self.begun.clone_from(&known);
-        let recording = Recording::new(key, known.as_deref(), ref_tck);
+        let long = self.host.long_run();
+        let recording = Recording::new(key, long, known.as_deref(), ref_tck);
         let begins = Some(recording.number());
         self.recording = Some(recording);
         Stretches { ended, begins, known }

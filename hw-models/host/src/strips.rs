@@ -43,7 +43,19 @@ pub struct Regular {
     columns: usize,
     banks: BankOrder,
     /// Writes of the first strip that have left.
-    left: usize,
+    pub left: u64,
+}
+
+impl Regular {
+    /// Writes of a strip.
+    pub fn count(&self) -> u64 {
+        (self.columns * self.banks.len()) as u64
+    }
+
+    /// The same as if whole columns that have left had not.
+    pub fn of_column(self) -> Self {
+        Self { left: self.left % self.banks.len() as u64, ..self }
+    }
 }
 
 /// Strips, by their numbers, and what is written there.
@@ -171,7 +183,7 @@ impl<S: Strips> Writing<S> {
         }
         let Strip { column, columns, banks, .. } = first;
         let fits = first.count() > at_once && first.row < below_row;
-        fits.then_some(Regular { column, columns, banks, left: self.left })
+        fits.then_some(Regular { column, columns, banks, left: self.left as u64 })
     }
 
     /// So many writes, those that wait among them, are done.

@@ -163,6 +163,22 @@ fn data_are_not_passed() {
     assert_eq!(device.dimm().passed_stretches(), 0);
 }
 
+/// Of rows that take longer than from one REF to the next most is passed, wherever in a row a REF comes.
+#[test]
+fn long_runs_are_passed() {
+    let config = Config::ddr4_3200();
+    let banks = BankOrder::new((0..16).map(|n| n % 4 * 4 + n / 4));
+    for (columns, least) in [(128, 115), (97, 80)] {
+        let strip = |row| Strip { row, column: 3 * (128 - columns) / 4, columns, banks };
+        let strips = Listed((0..250).map(strip).collect());
+        let loads = [Load { strips, most: usize::MAX, reads: 5 }];
+        let of = |by_beat| shown([&config; 2], Options::default(), &loads, [by_beat, true]);
+        let ((passing, passed), (each, _)) = (of(false), of(true));
+        assert_eq!(passing, each);
+        assert!(passed >= least, "{passed} were passed of {columns} columns");
+    }
+}
+
 /// Of a load of rows that are alike most is passed; nothing is, where a rule is broken in each stretch.
 #[test]
 fn rows_that_are_alike_are_passed() {

@@ -249,7 +249,9 @@ impl PinWatch for PinLog {
         }
         // Of those that are kept each is told.
         let is_told = log.bursts.is_some() || log.opened.is_some();
-        if !is_told && log.clean.numbers().contains(&number) {
+        let known = stretches.known.as_ref();
+        let is_judged = known.is_some_and(|known| log.checker.reach() <= known.long_tck);
+        if is_judged && !is_told && log.clean.numbers().contains(&number) {
             return true;
         }
         log.judging = Some((number, found));
