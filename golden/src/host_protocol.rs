@@ -8,7 +8,8 @@
 //! states are possible, it keeps them all, and reports what none of them allows.
 //!
 //! Times are in tCK since the reset. Calls are in the order of time, within a tCK first
-//! [`command`](HostChecker::command), then [`chips`](HostChecker::chips). A burst is told when it is known,
+//! [`command`](HostChecker::command), then [`chips`](HostChecker::chips); but of a run of which a status has told that it goes on,
+//! commands on the chips' pins may be told later, as they hang on nothing that the host does then. A burst is told when it is known,
 //! at its end or ahead, under its first tCK; what the host has read by then, it knows. A host is expected to
 //! keep tWR, so that the bursts of its windows are told before the PREA behind them.
 //!
@@ -48,6 +49,7 @@
 
 mod chips;
 mod data;
+mod looks;
 mod message;
 mod ownership;
 mod queue;

@@ -61,6 +61,7 @@
 mod command;
 mod gates;
 mod key;
+mod laps;
 mod reads;
 mod run;
 mod steady;
@@ -70,6 +71,7 @@ mod violation;
 pub use command::{Driver, Pin, Rules};
 pub use gates::rule_names;
 pub use key::Lock;
+pub use laps::Stand;
 pub use run::WriteRun;
 pub use violation::{Event, Legal, Subject, Violation};
 

@@ -54,6 +54,11 @@ impl Dues {
         self.0.iter().all(|due| due.window().is_none())
     }
 
+    /// Whether none are to come.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// None are to come any more.
     pub(super) fn forget(&mut self) {
         self.0.clear();

@@ -133,6 +133,11 @@ impl Queue {
         }
     }
 
+    /// Whether all that the host has sent was in the queue when the last status was sampled.
+    pub(super) fn is_settled(&self) -> bool {
+        self.bursts.tcks.is_empty() && self.starts.tcks.is_empty()
+    }
+
     pub(super) fn starts_by(&self, at_tck: u64) -> u64 {
         self.starts.by(at_tck)
     }

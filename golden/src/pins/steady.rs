@@ -129,6 +129,12 @@ impl Steady {
         }
     }
 
+    /// All that was seen was so much later.
+    pub(super) fn pass(&mut self, tck: u64) {
+        let times = self.banks.iter_mut().chain(&mut self.groups).chain([&mut self.all]);
+        times.chain(&mut self.pim).for_each(|time| *time = later(*time, tck));
+    }
+
     fn column(&mut self, rules: &Rules, bank: usize, from_tck: u64) {
         let group = &mut self.groups[bank / rules.banks_per_group];
         *group = from_tck.max(*group);

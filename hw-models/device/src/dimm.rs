@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::dispatch::Made;
 use crate::error::DeviceError;
 use crate::options::Options;
-use crate::pins::PinWatch;
+use crate::pins::{Looks, PinWatch};
 use crate::statistics::Statistics;
 use crate::timeline::Timeline;
 use crate::traffic::HostTransfer;
@@ -29,6 +29,12 @@ pub trait Onlooker {
 
     /// What the module drives on the host's data bus in a tCK, where it drives something.
     fn see(&mut self, at_tck: u64, beats: [u64; 2]);
+
+    /// The RDs that come, as long as each gives what the last one gave: as many as may be.
+    fn looks(&self) -> Option<Looks>;
+
+    /// So many of these have come and gone.
+    fn skip(&mut self, looks: u64);
 }
 
 /// An L3 module of one rank in a channel, whoever executes it. What it does of a host's commands and data stands in

@@ -14,6 +14,34 @@ pub enum BusDriver {
     BufferChip,
 }
 
+/// Laps of a run in which the chips' pins have the same, but for rows, so many tCK later each time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Laps {
+    /// No others have this number.
+    pub number: u64,
+    /// Where the first begins.
+    pub from_tck: u64,
+    /// Of each.
+    pub tck: u64,
+    /// How many there are, one at least.
+    pub count: u64,
+}
+
+/// RDs of a host at equal distances, for all of which the module drives the same on the host's data bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Looks {
+    /// The first of them.
+    pub from_tck: u64,
+    /// From one to the next: not before the data of the one before are over.
+    pub every_tck: u64,
+    /// How many there are.
+    pub count: u64,
+    /// The RD.
+    pub pins: Pins,
+    /// What each gives.
+    pub beats: Beats,
+}
+
 /// Watches the chips' pins, and those of the host of an L3 module.
 pub trait PinWatch {
     /// A command.
@@ -60,6 +88,27 @@ pub trait PinWatch {
 
     /// A stretch that it [knows](Self::knows), in place of its commands and data.
     fn stretch(&mut self, _stretch: &WriteStretch) {}
+
+    /// Whether it may be told of laps of a run behind what is on the host's pins meanwhile; but before all else that is on the
+    /// chips' pins behind them. Then it is told of [`laps`](Self::laps) and of [`looks`](Self::looks).
+    fn takes_laps(&self) -> bool {
+        false
+    }
+
+    /// Told where laps begin: what that is between. How many of them it takes as a whole, as nothing would be found in them: not
+    /// the last, of which it is told, as of all others, command by command.
+    fn laps(&mut self, _laps: &Laps) -> u64 {
+        0
+    }
+
+    /// Looks of a host that does nothing else meanwhile: in place of [`host_command`](Self::host_command) and
+    /// [`host_burst`](Self::host_burst) for each. The first of the data comes so many tCK behind its RD.
+    fn looks(&mut self, looks: &Looks, data_tck: u64) {
+        for at_tck in (0..looks.count).map(|n| looks.from_tck + n * looks.every_tck) {
+            self.host_command(at_tck, looks.pins);
+            self.host_burst(at_tck + data_tck, &looks.beats, true);
+        }
+    }
 
     /// The two beats of a tCK on the host's data bus: what the host drives, and what the module drives. It is told for
     /// every tCK, behind its commands, but for those of [`host_burst`](Self::host_burst) and those without data.

@@ -8,7 +8,8 @@ use crate::accounts::{Accounts, Cause, Gap};
 use crate::bursts::{Stretches, WriteRun, WriteStretch};
 use crate::config::Timing;
 use crate::data_bus::Beats;
-use crate::pins::{BusDriver, PinWatch};
+use crate::pins::{BusDriver, Laps, Looks, PinWatch};
+use crate::spd::RELAYOUT_TCK;
 use crate::statistics::Statistics;
 use crate::tape::{Tape, Told};
 use crate::timeline::Timeline;
@@ -119,6 +120,26 @@ impl Record {
     /// They watch again.
     pub fn watch_again(&mut self, watch: Option<Box<dyn PinWatch>>) {
         self.watch = watch;
+    }
+
+    /// Whether they may be told of laps behind what is on the host's pins meanwhile.
+    pub fn takes_laps(&self) -> bool {
+        self.watch.as_ref().is_none_or(|watch| watch.takes_laps())
+    }
+
+    /// Laps begin: how many of them need not be told.
+    pub fn laps(&mut self, laps: &Laps) -> u64 {
+        self.watch.as_mut().map_or(laps.count, |watch| watch.laps(laps))
+    }
+
+    /// The host's looks, where those who watch take [laps](Self::takes_laps).
+    pub fn looks(&mut self, timing: &Timing, looks: &Looks) {
+        let data_tck = timing.cl_tck + RELAYOUT_TCK;
+        if let Some(watch) = &mut self.watch {
+            watch.looks(looks, data_tck);
+        }
+        let bursts = (0..looks.count).map(|n| looks.from_tck + n * looks.every_tck + data_tck);
+        bursts.for_each(|from_tck| self.traffic.burst(from_tck, true));
     }
 
     /// Tells them again of something that was kept.

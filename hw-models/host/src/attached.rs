@@ -315,6 +315,7 @@ impl<D: Dimm> Attached<D> {
             until_tck,
             reads_tck: looks,
             last_tck: None,
+            gave: None,
         };
         self.dimm.pass(&mut host, made)?;
         let Polling { last_tck, said_tck, .. } = host;

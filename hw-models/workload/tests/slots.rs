@@ -18,6 +18,7 @@ use pimlico_host::driver::Driver;
 use pimlico_host::kv_cache::{self, HostPort};
 use pimlico_model::data::{Distribution, Head, HeadShape, Operands};
 use pimlico_ports::U;
+use pimlico_workload::judge::pins::PinLog;
 use pimlico_workload::l3;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -42,17 +43,18 @@ fn without_bits(event: Event) -> Event {
 fn equal<T: PartialEq + Debug>(
     config: &Config,
     options: Options,
-    ways: [bool; 2],
+    [without_data, timeline]: [bool; 2],
     run: impl Fn(&mut dyn RankDevice) -> T,
 ) -> Result<[u64; 3], TestCaseError> {
-    equal_where(config, options, ways, None, run)
+    equal_where(config, options, [without_data, timeline, false], None, run)
 }
 
-/// The same where rows that are gone through at once are left after so many tCK.
+/// The same where rows that are gone through at once are left after so many tCK; and where the pins are judged, in place of all
+/// their events what is found there.
 fn equal_where<T: PartialEq + Debug>(
     config: &Config,
     options: Options,
-    [without_data, timeline]: [bool; 2],
+    [without_data, timeline, is_judged]: [bool; 3],
     longest_tck: Option<u64>,
     run: impl Fn(&mut dyn RankDevice) -> T,
 ) -> Result<[u64; 3], TestCaseError> {
@@ -68,7 +70,10 @@ fn equal_where<T: PartialEq + Debug>(
             device.dimm_mut().leave_laps_after(tck);
         }
         let log = Log::default();
-        device.watch(Box::new(log.clone()));
+        let judge = is_judged.then(|| PinLog::of(&mut device));
+        if !is_judged {
+            device.watch(Box::new(log.clone()));
+        }
         if timeline {
             device.start_timeline();
         }
@@ -81,9 +86,10 @@ fn equal_where<T: PartialEq + Debug>(
             events = events.into_iter().map(without_bits).collect();
         }
         let drawn = format!("{:?}", device.timeline());
+        let found = judge.map(|judge| format!("{:?}", judge.findings(tck)));
         let rank = device.dimm();
         let passed = [rank.passed_slots(), rank.passed_waits(), rank.passed_laps()];
-        (passed, (events, tck, statistics, (transfers, drawn), result))
+        (passed, (events, tck, statistics, (transfers, drawn, found), result))
     });
     let first = passing.0.iter().zip(&stepped.0).position(|(passing, stepped)| passing != stepped);
     if let Some(n) = first {
@@ -93,7 +99,10 @@ fn equal_where<T: PartialEq + Debug>(
     prop_assert_eq!(passing.0.len(), stepped.0.len(), "events");
     prop_assert_eq!(passing.1, stepped.1, "tCK");
     prop_assert_eq!(passing.2, stepped.2);
-    prop_assert_eq!(passing.3, stepped.3);
+    let ((transfers, drawn, found), stepped_3) = (passing.3, stepped.3);
+    prop_assert_eq!(found, stepped_3.2, "findings");
+    prop_assert_eq!(drawn, stepped_3.1, "timelines");
+    prop_assert_eq!(transfers, stepped_3.0);
     prop_assert!(without_data || passing.4 == stepped.4, "{:?}, {:?}", passing.4, stepped.4);
     prop_assert_eq!(none, [0; 3], "units that are watched are stepped");
     Ok(passed)
@@ -194,11 +203,13 @@ proptest! {
         shape in (200..=800_usize, prop_oneof![4100..=9000_usize, Just(8192)]),
         ping_pong in any::<bool>(),
         timeline in prop::bool::weighted(0.1),
+        is_judged in any::<bool>(),
         longest_tck in prop::option::of(1..5000_u64),
     ) {
         let io_buffers = if ping_pong { IoBuffers::PingPong } else { IoBuffers::Single };
         let operands = without_numbers(shape);
-        equal_where(&config, options, [true, timeline], longest_tck, |device| {
+        let ways = [true, timeline, is_judged];
+        equal_where(&config, options, ways, longest_tck, |device| {
             multiply(device, &operands, io_buffers, shape)
         })?;
     }
@@ -402,11 +413,14 @@ fn rows_of_a_matrix_are_gone_through() {
         // With REFs, without, and where the host looks so seldom that it sends operands while rows are gone through.
         for (refresh, poll_tck, least) in [(true, 64, 130), (false, 64, 180), (false, 6000, 100)] {
             let options = Options { gear, refresh, poll_tck, ..Options::default() };
-            let passed = equal(&Config::ddr4_3200(), options, [true, false], |device| {
-                multiply(device, &operands, IoBuffers::PingPong, shape)
-            });
-            let [.., laps] = passed.expect("equal");
-            assert!(laps >= least, "{laps} of 200 at {gear:?}, {refresh}, {poll_tck}");
+            for is_judged in [false, true] {
+                let ways = [true, false, is_judged];
+                let passed = equal_where(&Config::ddr4_3200(), options, ways, None, |device| {
+                    multiply(device, &operands, IoBuffers::PingPong, shape)
+                });
+                let [.., laps] = passed.expect("equal");
+                assert!(laps >= least, "{laps} of 200 at {gear:?}, {refresh}, {poll_tck}");
+            }
         }
     }
 }

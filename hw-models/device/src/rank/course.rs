@@ -6,6 +6,7 @@ use crate::sizes::{LANES, SCORE_BUFFER};
 use crate::tape::{Tape, Told};
 use pimlico_dpa::types::{Dispatch, Opcode, RankResults, ResultAddress, SumKind};
 use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What has happened since a mark.
 #[derive(Clone, Debug, Default)]
@@ -59,9 +60,14 @@ pub struct Due {
     pub period: u64,
 }
 
+/// Numbers of courses, whosever they are.
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
+
 /// What is done in a lap of some turns.
 #[derive(Clone, Debug)]
 pub struct Course {
+    /// No other has it.
+    pub number: u64,
     /// Where it began when it was recorded.
     pub begin: Begin,
     pub tck: u64,
@@ -86,12 +92,16 @@ impl Course {
         due: Option<Due>,
     ) -> Option<Self> {
         let is_whole = !logs.doings.overflow && logs.doings.dispatched.iter().all(is_of_lap);
-        is_whole.then(|| Self { begin, tck, turns, by, due, logs: logs.clone(), fits: 0 })
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        is_whole.then(|| Self { number, begin, tck, turns, by, due, logs: logs.clone(), fits: 0 })
     }
 
-    /// With the REF that becomes due in it.
-    pub fn with_due(&self) -> Option<(&Self, &Due)> {
-        self.due.as_ref().map(|due| (self, due))
+    /// Whether the REF in it may be due when that in another may.
+    pub fn is_due_between(&self, other: &Self) -> bool {
+        let both = self.due.as_ref().zip(other.due.as_ref());
+        both.is_some_and(|(Due { left, .. }, Due { left: other, .. })| {
+            left.start() <= other.end() && other.start() <= left.end()
+        })
     }
 
     /// REFs in it.

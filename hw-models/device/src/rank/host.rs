@@ -3,7 +3,7 @@
 
 use crate::config::Config;
 use crate::options::{Gear, Options};
-use pimlico_dpa::types::{Fault, Pins, RankResults, RunEnd, Status};
+use pimlico_dpa::types::{Burst, Fault, Pins, RankResults, RunEnd, Status};
 use pimlico_ports::{Enumerated, Model};
 use pimlico_units::gear::{self, Gear1, Gear2, Gear4};
 use pimlico_units::lap::Walk;
@@ -21,6 +21,7 @@ trait Steps {
     fn step_beat(&mut self, input: &HostPortIn) -> Option<u64>;
     fn is_quiet(&self) -> bool;
     fn is_passive(&self) -> bool;
+    fn status(&self) -> Burst;
     fn pass(
         &mut self,
         input: &HostPortIn,
@@ -45,6 +46,10 @@ impl<G: gear::Gear> Steps for HostPort<G> {
 
     fn is_passive(&self) -> bool {
         self.is_passive()
+    }
+
+    fn status(&self) -> Burst {
+        self.status()
     }
 
     fn pass(
@@ -167,6 +172,11 @@ impl Host {
     /// Whether the port does no more in a run than to answer a host that looks at windows: see [`HostPort::is_passive`].
     pub fn is_passive(&self) -> bool {
         self.unit.is_passive()
+    }
+
+    /// What the window of the status shows now.
+    pub fn status(&self) -> Burst {
+        self.unit.status()
     }
 
     /// So many tCK in which it is, the core having shown no more than what is [plain](Shown::is_plain). The host may have an RD

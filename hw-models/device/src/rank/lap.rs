@@ -27,13 +27,16 @@ pub struct Ahead {
 /// Laps of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// There is a REF in them.
-    pub refreshed: bool,
+    /// The number of the kind, where there is a REF in them.
+    pub refreshed: Option<usize>,
     pub laps: u64,
 }
 
 /// Segments of which is known at once that they are ahead, at the most.
 const MOST_SEGMENTS: usize = 4096;
+
+/// Kinds of laps with a REF, at the most.
+const MOST_KINDS: usize = 4;
 
 /// Marks in a lap with a REF, at the most.
 const MOST_MISSED: usize = 3;
@@ -187,11 +190,11 @@ pub struct Lap {
     /// Of turn 1: its number, and the row that is open where it begins.
     first: u64,
     row: u16,
-    /// What a turn does without a REF, and some turns with one.
+    /// What a turn does without a REF, and some turns with one: by when that is due.
     plain: Course,
-    refreshed: Option<Course>,
-    /// A lap with a REF that was seen once.
-    sample: Option<Course>,
+    refreshed: Vec<Course>,
+    /// Laps with a REF that were seen once.
+    samples: Vec<Course>,
 }
 
 /// Where a mark stands.
@@ -246,14 +249,14 @@ impl Lap {
             first: number(middle.survey.moving[of.number]),
             row: middle.row,
             plain,
-            refreshed: None,
-            sample: None,
+            refreshed: Vec::new(),
+            samples: Vec::new(),
         })
     }
 
-    /// What turns do, or those with a REF.
-    pub fn course(&self, refreshed: bool) -> &Course {
-        self.refreshed.as_ref().filter(|_| refreshed).unwrap_or(&self.plain)
+    /// What turns do, or those of a kind with a REF.
+    pub fn course(&self, refreshed: Option<usize>) -> &Course {
+        refreshed.and_then(|kind| self.refreshed.get(kind)).unwrap_or(&self.plain)
     }
 
     /// Where a mark stands, if it is one at which a turn begins.
@@ -287,21 +290,18 @@ impl Lap {
             let most = of_loop.min(of_timer).min(self.plain.fits.saturating_sub(stand.turn));
             let is_there = |laps: &u64| reads(&self.plain, stand.turn + laps);
             let laps = (0..most).take_while(is_there).count() as u64;
-            segments.extend((laps > 0).then_some(Segment { refreshed: false, laps }));
+            segments.extend((laps > 0).then_some(Segment { refreshed: None, laps }));
             stand = self.behind(stand, &self.plain, laps, gear);
             let of_loop = stand.rest.saturating_sub(1) / self.taken;
-            let Some((course, due)) = self.refreshed.as_ref().and_then(Course::with_due) else {
-                break;
-            };
-            let goes_on = due.left.contains(&stand.left)
-                && mark.survey.timers.first().is_some_and(|timer| timer.owed == due.owed)
-                && course.turns <= of_loop
-                && stand.turn < course.fits
-                && reads(course, stand.turn);
-            if !goes_on {
+            let owed = mark.survey.timers.first().map(|timer| timer.owed);
+            let is_due = |due: &Due| due.left.contains(&stand.left) && owed == Some(due.owed);
+            let of_kind = |course: &Course| course.due.as_ref().is_some_and(is_due);
+            let Some(kind) = self.refreshed.iter().position(of_kind) else { break };
+            let course = &self.refreshed[kind];
+            if course.turns > of_loop || stand.turn >= course.fits || !reads(course, stand.turn) {
                 break;
             }
-            segments.push(Segment { refreshed: true, laps: 1 });
+            segments.push(Segment { refreshed: Some(kind), laps: 1 });
             stand = self.behind(stand, course, 1, gear);
         }
         Some(Ahead { turn, segments })
@@ -322,20 +322,30 @@ impl Lap {
     }
 
     /// From one mark at which a turn begins to another, with what has happened between them: if that is a lap with a REF, it is
-    /// known once it was seen twice, for REFs that become due between the soonest and the latest that were seen.
+    /// known once it was seen twice, for REFs that become due between the soonest and the latest that were seen, if it was no
+    /// other for one between these.
     fn sample(&mut self, begin: &Mark, end: &Mark, gear: u64) {
         let Some(course) = self.refresh_between(begin, end, gear) else { return };
         let moved = [self.rows, self.entries];
-        let seen = self.refreshed.take();
-        let is_known = seen.is_some();
-        let before = seen.or_else(|| self.sample.take());
-        match before {
-            Some(before) => match before.clone().like(course.clone(), moved) {
-                Some(both) => self.refreshed = Some(both),
-                None if is_known => self.refreshed = Some(before),
-                None => self.sample = Some(course),
-            },
-            None => self.sample = Some(course),
+        let like = |before: &Course| before.clone().like(course.clone(), moved);
+        let all = self.refreshed.iter().chain(&self.samples).enumerate();
+        let found = all.clone().find_map(|(n, before)| Some((n, like(before)?)));
+        let Some((n, both)) = found else {
+            if self.samples.len() == MOST_KINDS {
+                self.samples.remove(0);
+            }
+            return self.samples.push(course);
+        };
+        if all.clone().any(|(other, course)| other != n && course.is_due_between(&both)) {
+            return;
+        }
+        match n.checked_sub(self.refreshed.len()) {
+            None => self.refreshed[n] = both,
+            Some(sample) if self.refreshed.len() < MOST_KINDS => {
+                self.samples.remove(sample);
+                self.refreshed.push(both);
+            }
+            Some(_) => {}
         }
     }
 

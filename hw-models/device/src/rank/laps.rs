@@ -18,6 +18,10 @@
 //! Laps are *played*: those who watch the chips' pins are told what they were told in the lap that was found, as many tCK and rows
 //! later, and the host's port is shown the results when they come, while the units stand at the mark. The host does what it likes. Where
 //! it has something for them, they are moved on by the laps that are over, and the one that goes on is stepped until there.
+//!
+//! Those who watch may take that late ([`PinWatch::takes_laps`](crate::PinWatch::takes_laps)). Then they are told of all laps when these
+//! are over: of some as a whole, where they know them. And looks of the host at a status that is the same all the time need not be done
+//! one by one.
 
 use super::course::{Event, Logs};
 use super::engine::Rank;
@@ -27,6 +31,7 @@ use super::looking::Looking;
 use super::play::Play;
 use crate::dispatch::Made;
 use crate::error::DeviceError;
+use crate::pins::Looks;
 use pimlico_units::lap::Walk;
 use pimlico_units::module::HostPortOut;
 
@@ -58,6 +63,7 @@ impl Rank {
         self.stop_keeping();
         let mut play = Play::new(lap, ahead, self.now, asked);
         play.shown = self.shown;
+        play.is_told_late = self.record.takes_laps();
         self.play = Some(Box::new(play));
         true
     }
@@ -159,6 +165,24 @@ impl Rank {
         looks_on
     }
 
+    /// Looks of the host that give what the last one gave, as long as the host's port is shown nothing, come and go; but the last of
+    /// them, behind which the port is as behind all of them.
+    pub(super) fn pass_looks(&mut self, asked: &HostPortOut, looking: &mut Looking<'_>) {
+        let is_late = |play: &&Play| play.is_told_late && asks_the_same(&play.asked, asked);
+        let Some(play) = self.play.as_deref().filter(is_late) else { return };
+        let Some(looks) = looking.host.looks() else { return };
+        if self.laps.longest_tck.is_some() || self.host.status() != looks.beats {
+            return;
+        }
+        let over_tck = looking.host.until_tck();
+        let until_tck = play.shows_nothing_until_tck();
+        let count = until_tck.saturating_sub(over_tck) / looks.every_tck;
+        if count > 0 {
+            self.record.looks(&self.config.timing, &Looks { count, ..looks });
+            looking.host.skip(count);
+        }
+    }
+
     /// A cycle of the core, if it is played.
     pub(super) fn play_cycle(
         &mut self,
@@ -200,16 +224,42 @@ impl Rank {
         Ok(self.play.as_deref())
     }
 
-    /// Those who watch the pins are told of what is played before a tCK; between that, of what the host does that looks on.
-    fn tell_played(&mut self, until_tck: u64, mut looking: Option<&mut Looking<'_>>) {
+    /// Until a tCK it is played. Those who watch the pins are told of that, if not later; between that, of what the host does that
+    /// looks on.
+    fn tell_played(&mut self, until_tck: u64, looking: Option<&mut Looking<'_>>) {
         let Some(mut play) = self.play.take() else { return };
+        if !play.is_told_late {
+            self.tell_each(&mut play, until_tck, looking);
+        }
+        play.go_on(until_tck);
+        self.play = Some(play);
+    }
+
+    /// Those who watch the pins are told of what was played until a tCK, if they were not: of laps as a whole, where they take that.
+    fn tell_late(&mut self, until_tck: u64) {
+        let Some(mut play) = self.play.take_if(|play| play.is_told_late) else { return };
+        while let Some(laps) = play.untold(until_tck) {
+            match self.record.laps(&laps) {
+                0 => self.tell_each(&mut play, laps.from_tck + laps.tck, None),
+                taken => play.pass_told(taken),
+            }
+        }
+        self.tell_each(&mut play, until_tck, None);
+        self.play = Some(play);
+    }
+
+    fn tell_each(
+        &mut self,
+        play: &mut Play,
+        until_tck: u64,
+        mut looking: Option<&mut Looking<'_>>,
+    ) {
         loop {
             let Some(told) = play.next() else {
-                if play.begin.tck == play.end_tck || play.lap_end_tck() > until_tck {
-                    break;
+                if play.tell_next(until_tck) {
+                    continue;
                 }
-                play.end_lap();
-                continue;
+                break;
             };
             if told.at_tck() >= until_tck {
                 break;
@@ -220,18 +270,18 @@ impl Rank {
                 before_tck = looking.host.reads_tck().unwrap_or(u64::MAX).min(until_tck);
             }
             let (told, count) = told.before(before_tck);
-            let reads = play.course().tape().reads(&told);
+            let reads = play.course(&play.telling).tape().reads(&told);
             self.record.tell_again(&told, reads);
             play.reads += count;
             if play.next().is_none_or(|next| next.is_over()) {
                 (play.told, play.reads) = (play.told + 1, 0);
             }
         }
-        self.play = Some(play);
     }
 
     /// All laps are played to their end: where one ends, another may begin.
     fn end_play(&mut self) {
+        self.tell_late(self.now);
         self.end_laps();
         self.laps.mark_next();
     }
@@ -241,16 +291,17 @@ impl Rank {
         let play = self.play.take()?;
         let (moved, turns) = play.moved();
         self.walk(&mut Walk::on(&moved, 1));
-        let Play { lap, begin, asked, shown, .. } = *play;
+        let Play { lap, at, asked, shown, .. } = *play;
         self.shown = shown;
         self.laps.played(lap, turns, self.chips.open_row());
-        Some((begin.tck, asked))
+        Some((at.begin.tck, asked))
     }
 
     /// Until this tCK laps were played; from here on units are stepped. The one that goes on is stepped until there. Of all in
     /// it those who watch have been told.
     pub(super) fn leave_play(&mut self, tck: u64) -> Result<(), DeviceError> {
         let (now, results) = (self.now, self.results);
+        self.tell_late(tck);
         let Some((begin_tck, asked)) = self.end_laps() else { return Ok(()) };
         self.now = begin_tck;
         let watch = self.record.unwatch();

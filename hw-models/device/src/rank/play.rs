@@ -4,6 +4,7 @@
 use super::course::{Begin, Course, Event};
 use super::host::Shown;
 use super::lap::{Ahead, Lap, Segment};
+use crate::pins::Laps;
 use crate::tape::Told;
 use pimlico_units::module::HostPortOut;
 
@@ -16,83 +17,153 @@ pub struct Play {
     /// What the host's port asks for in all of it, and what it is shown where nothing else comes.
     pub asked: HostPortOut,
     pub shown: Shown,
-    /// The segment that goes on, how many laps of it are over, and where the one that goes on begins.
-    pub segment: usize,
-    pub over: u64,
-    pub begin: Begin,
     pub begin_tck: u64,
-    /// What of it was told, how many reads of what is told next, and what was shown.
+    /// Those who watch the pins are told when it is over.
+    pub is_told_late: bool,
+    /// The lap that goes on, and what of it was shown.
+    pub at: Place,
+    pub events: usize,
+    /// The lap of which those who watch are told next, what of it they were told, and how many reads of what comes next.
+    pub telling: Place,
     pub told: usize,
     pub reads: usize,
-    pub events: usize,
+}
+
+/// A lap that is played: of which segment, how many laps of that are over, and where it begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    segment: usize,
+    over: u64,
+    pub begin: Begin,
 }
 
 impl Play {
     pub fn new(lap: Lap, Ahead { turn, segments }: Ahead, tck: u64, asked: &HostPortOut) -> Self {
         let length = |segment: &Segment| segment.laps * lap.course(segment.refreshed).tck;
         let end_tck = tck + segments.iter().map(length).sum::<u64>();
+        let first = Place { segment: 0, over: 0, begin: Begin { tck, turn } };
         Self {
             lap,
             segments,
             end_tck,
             asked: *asked,
             shown: Shown::default(),
-            segment: 0,
-            over: 0,
-            begin: Begin { tck, turn },
             begin_tck: tck,
+            is_told_late: false,
+            at: first,
+            events: 0,
+            telling: first,
             told: 0,
             reads: 0,
-            events: 0,
         }
     }
 
-    /// What is played now.
-    pub fn course(&self) -> &Course {
-        let refreshed = self.segments.get(self.segment).is_some_and(|segment| segment.refreshed);
+    /// What is done in a lap.
+    pub fn course(&self, place: &Place) -> &Course {
+        let refreshed = self.segments.get(place.segment).and_then(|segment| segment.refreshed);
         self.lap.course(refreshed)
     }
 
-    /// The end of the lap that goes on.
-    pub fn lap_end_tck(&self) -> u64 {
-        self.begin.tck + self.course().tck
+    /// The end of a lap.
+    fn end_tck(&self, place: &Place) -> u64 {
+        place.begin.tck + self.course(place).tck
     }
 
-    /// It is over.
-    pub fn end_lap(&mut self) {
-        let Course { tck, turns, .. } = *self.course();
-        self.begin = Begin { tck: self.begin.tck + tck, turn: self.begin.turn + turns };
-        (self.told, self.reads, self.events) = (0, 0, 0);
-        self.over += 1;
-        if self.segments.get(self.segment).is_some_and(|segment| segment.laps == self.over) {
-            (self.segment, self.over) = (self.segment + 1, 0);
+    /// The lap that comes behind so many of this kind, of which there are so many at least.
+    fn behind(&self, place: &Place, laps: u64) -> Place {
+        let Course { tck, turns, .. } = *self.course(place);
+        let Begin { tck: begin_tck, turn } = place.begin;
+        let begin = Begin { tck: begin_tck + laps * tck, turn: turn + laps * turns };
+        let over = place.over + laps;
+        match self.segments.get(place.segment) {
+            Some(segment) if segment.laps > over => Place { over, begin, ..*place },
+            _ => Place { segment: place.segment + 1, over: 0, begin },
         }
+    }
+
+    /// Whether there is a lap, and it is over by a tCK.
+    fn is_over(&self, place: &Place, tck: u64) -> bool {
+        place.begin.tck != self.end_tck && self.end_tck(place) <= tck
+    }
+
+    /// It is played until a tCK.
+    pub fn go_on(&mut self, tck: u64) {
+        while self.is_over(&self.at, tck) {
+            (self.at, self.events) = (self.behind(&self.at, 1), 0);
+        }
+    }
+
+    /// Of the lap of which they are told all is told, if it is over by a tCK: then they are told of the next one.
+    pub fn tell_next(&mut self, tck: u64) -> bool {
+        let is_over = self.is_over(&self.telling, tck);
+        if is_over {
+            self.pass_told(1);
+        }
+        is_over
     }
 
     /// What is told next.
     pub fn next(&self) -> Option<Told> {
-        self.course().told(self.begin, self.lap.rows, self.told, self.reads)
+        let Place { begin, .. } = self.telling;
+        self.course(&self.telling).told(begin, self.lap.rows, self.told, self.reads)
+    }
+
+    /// Laps of a kind of which nothing was told yet and that are over by a tCK, if there are some.
+    pub fn untold(&self, tck: u64) -> Option<Laps> {
+        let Place { segment, over, begin } = self.telling;
+        let &Course { number, tck: of_lap, .. } = self.course(&self.telling);
+        let left = self.segments.get(segment).map_or(0, |segment| segment.laps - over);
+        let count = left.min(tck.saturating_sub(begin.tck) / of_lap);
+        let is_new = self.told == 0 && self.reads == 0;
+        (is_new && count > 0).then_some(Laps { number, from_tck: begin.tck, tck: of_lap, count })
+    }
+
+    /// So many laps were told.
+    pub fn pass_told(&mut self, laps: u64) {
+        self.telling = self.behind(&self.telling, laps);
+        (self.told, self.reads) = (0, 0);
     }
 
     /// What the host's port is shown next, and when, if something is in the lap that goes on.
     pub fn event(&self) -> Option<Event> {
-        let event = self.course().shown().get(self.events)?;
-        let at_tck = event.at_tck + self.begin.tck - self.course().begin.tck;
+        self.event_of(&self.at, self.events)
+    }
+
+    fn event_of(&self, place: &Place, events: usize) -> Option<Event> {
+        let course = self.course(place);
+        let event = course.shown().get(events)?;
+        let at_tck = event.at_tck + place.begin.tck - course.begin.tck;
         Some(Event { at_tck, ..*event })
     }
 
     /// Until when nothing but the pins has to be played.
     pub fn quiet_until_tck(&self) -> u64 {
-        self.event().map_or(self.lap_end_tck(), |event| event.at_tck)
+        self.event().map_or(self.end_tck(&self.at), |event| event.at_tck)
+    }
+
+    /// Until when the host's port is shown nothing.
+    pub fn shows_nothing_until_tck(&self) -> u64 {
+        let (mut place, mut events) = (self.at, self.events);
+        while place.begin.tck < self.end_tck {
+            if let Some(event) = self.event_of(&place, events) {
+                return event.at_tck;
+            }
+            // Where a lap shows nothing, no other of its kind does.
+            let laps = self.segments.get(place.segment).map_or(1, |of| of.laps - place.over);
+            let is_silent = self.course(&place).shown().is_empty();
+            (place, events) = (self.behind(&place, if is_silent { laps } else { 1 }), 0);
+        }
+        self.end_tck
     }
 
     /// By how much everything moves in all laps that are over, and how many turns these are.
     pub fn moved(&self) -> (Vec<u64>, u64) {
-        let mut moved = vec![0_u64; self.lap.course(false).by.len()];
+        let Place { segment: goes_on, over, .. } = self.at;
+        let mut moved = vec![0_u64; self.lap.course(None).by.len()];
         let mut turns = 0;
-        let over = self.segments[..self.segment].iter().map(|segment| (*segment, segment.laps));
-        let goes_on = self.segments.get(self.segment).map(|segment| (*segment, self.over));
-        for (Segment { refreshed, .. }, laps) in over.chain(goes_on) {
+        let over_all = self.segments[..goes_on].iter().map(|segment| (*segment, segment.laps));
+        let goes_on = self.segments.get(goes_on).map(|segment| (*segment, over));
+        for (Segment { refreshed, .. }, laps) in over_all.chain(goes_on) {
             let course = self.lap.course(refreshed);
             for (moved, by) in moved.iter_mut().zip(&course.by) {
                 *moved = moved.wrapping_add(by.wrapping_mul(laps));

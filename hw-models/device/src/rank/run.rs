@@ -53,12 +53,15 @@ impl Rank {
         made: &mut dyn FnMut(Made),
     ) -> Result<(), DeviceError> {
         while self.now < looking.host.until_tck() {
-            let until_tck = looking.host.until_tck();
             let asked = self.host.begin_tck(Pins::NONE);
             if asked.memory_o || !self.host.is_passive() {
                 break;
             }
             let begins = self.now.is_multiple_of(self.gear());
+            if begins {
+                self.pass_looks(&asked, looking);
+            }
+            let until_tck = looking.host.until_tck();
             if begins && self.now + self.gear() <= until_tck {
                 self.pass_cycles(&asked, until_tck, looking, made)?;
                 continue;
@@ -87,6 +90,7 @@ impl Rank {
                 if !self.look_in_play(&mut from_tck, until_tck, looking) {
                     break;
                 }
+                self.pass_looks(asked, looking);
                 until_tck = looking.host.until_tck();
                 continue;
             }

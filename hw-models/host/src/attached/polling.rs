@@ -4,7 +4,9 @@
 use super::Asked;
 use super::message::{self, ModuleStatus};
 use crate::memory_controller::{MemoryController, Transaction};
-use pimlico_device::Onlooker;
+use pimlico_device::data_bus::Beats;
+use pimlico_device::mapping::Place;
+use pimlico_device::{Looks, Onlooker};
 use pimlico_dpa::types::Pins;
 use std::collections::VecDeque;
 
@@ -20,6 +22,8 @@ pub struct Polling<'a> {
     /// The next look, and the last.
     pub reads_tck: Option<u64>,
     pub last_tck: Option<u64>,
+    /// What the last one gave, if it said the same as before.
+    pub gave: Option<Beats>,
 }
 
 impl Onlooker for Polling<'_> {
@@ -43,8 +47,25 @@ impl Onlooker for Polling<'_> {
         (2 * at_tck..).zip(beats).for_each(|(clock, beat)| self.controller.take(clock, Some(beat)));
         let [beats] = self.controller.read() else { return };
         let says = ModuleStatus::of(beats);
-        if says.is_some() && says == self.says {
+        self.gave = (says.is_some() && says == self.says).then_some(*beats);
+        if self.gave.is_some() {
             self.look_again(at_tck + 1);
+        }
+    }
+
+    fn looks(&self) -> Option<Looks> {
+        let (from_tck, beats) = self.reads_tck.zip(self.gave)?;
+        // The next comes when it is known what the one before has told.
+        let every_tck = self.poll_tck.max(self.until_tck - from_tck);
+        let Place { bank, column, .. } = message::status();
+        Some(Looks { from_tck, every_tck, count: u64::MAX, pins: Pins::rd(bank, column), beats })
+    }
+
+    fn skip(&mut self, looks: u64) {
+        if let Some(Looks { from_tck, every_tck, .. }) = self.looks() {
+            let reads_tck = from_tck + looks * every_tck;
+            self.reads_tck = Some(reads_tck);
+            self.until_tck = self.controller.read_until(reads_tck);
         }
     }
 }

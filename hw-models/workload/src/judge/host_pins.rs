@@ -4,7 +4,7 @@
 use super::pins::pin;
 use crate::report::HostPins;
 use pimlico_device::data_bus::{BEATS, Beats, UNDRIVEN};
-use pimlico_device::{Config, Options};
+use pimlico_device::{Config, Looks, Options};
 use pimlico_dpa::types::Pins;
 use pimlico_golden::host_protocol::{HostChecker, HostRules, HostViolation};
 use pimlico_golden::pins::WriteRun;
@@ -66,6 +66,20 @@ impl HostLog {
             let found = self.checker.command(at_tck, pin);
             self.add(found);
         }
+    }
+
+    /// Looks of the host at the status, or at another place, that give the same.
+    pub fn looks(&mut self, looks: &Looks) {
+        let Looks { from_tck, every_tck, count, pins, beats } = *looks;
+        self.found.commands += count;
+        let place = (pins.bank(), pins.column());
+        let found = self.checker.looks(from_tck, [every_tck, count], place, beats);
+        self.add(found);
+    }
+
+    /// Whether a run goes on, so that commands on the chips' pins hang on nothing that the host does.
+    pub fn goes_on(&self, at_tck: u64) -> bool {
+        self.checker.goes_on(at_tck)
     }
 
     /// A command on the chips' pins.

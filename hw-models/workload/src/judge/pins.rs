@@ -7,8 +7,8 @@ use super::host_pins::{HostFound, HostLog};
 use pimlico_device::data_bus::Beats;
 use pimlico_device::spd::Advertised;
 use pimlico_device::{
-    BusDriver, Config, Dimm, LANES, Organisation, PinWatch, RankDevice, Stretches, Timing,
-    WriteRun, WriteStretch,
+    BusDriver, Config, Dimm, LANES, Laps, Looks, Organisation, PinWatch, RankDevice, Stretches,
+    Timing, WriteRun, WriteStretch,
 };
 use pimlico_dpa::types::{PinCommand, Pins, ResultAddress};
 pub use pimlico_golden::pins::Violation;
@@ -41,6 +41,7 @@ struct Log {
     clean: CleanStretches,
     /// The stretch of the host that goes on, with what was found before it.
     judging: Option<(u64, u64)>,
+    laps: laps::Judged,
 }
 
 /// Stretches of hosts in which nothing was found, by checkers with the same rules.
@@ -92,7 +93,8 @@ impl PinLog {
         let checker = PinChecker::new(rules);
         let (first, bursts, opened, host) = (Vec::new(), None, None, None);
         let (clean, judging) = (CleanStretches::default(), None);
-        let log = Log { checker, count: 0, first, bursts, opened, host, clean, judging };
+        let laps = laps::Judged::default();
+        let log = Log { checker, count: 0, first, bursts, opened, host, clean, judging, laps };
         Self(Rc::new(RefCell::new(log)))
     }
 
@@ -155,6 +157,11 @@ impl Log {
     fn is_fresh(&self, at_tck: u64, tck: u64) -> bool {
         self.checker.is_fresh(at_tck, tck)
             && self.host.as_ref().is_none_or(|host| host.is_fresh(at_tck))
+    }
+
+    /// Whether each command and each burst is to be told, as something of them is kept.
+    fn keeps_each(&self) -> bool {
+        self.bursts.is_some() || self.opened.is_some()
     }
 
     /// Data were on the chips' bus.
@@ -247,15 +254,27 @@ impl PinWatch for PinLog {
         if !log.is_fresh(at_tck, tck) {
             return false;
         }
-        // Of those that are kept each is told.
-        let is_told = log.bursts.is_some() || log.opened.is_some();
         let known = stretches.known.as_ref();
         let is_judged = known.is_some_and(|known| log.checker.reach() <= known.long_tck);
-        if is_judged && !is_told && log.clean.numbers().contains(&number) {
+        if is_judged && !log.keeps_each() && log.clean.numbers().contains(&number) {
             return true;
         }
         log.judging = Some((number, found));
         false
+    }
+
+    fn takes_laps(&self) -> bool {
+        !self.0.borrow().keeps_each()
+    }
+
+    fn laps(&mut self, laps: &Laps) -> u64 {
+        self.0.borrow_mut().take_laps(laps)
+    }
+
+    fn looks(&mut self, looks: &Looks, _: u64) {
+        if let Some(host) = &mut self.0.borrow_mut().host {
+            host.looks(looks);
+        }
     }
 
     fn stretch(&mut self, stretch: &WriteStretch) {
@@ -398,6 +417,8 @@ pub fn pin(pins: Pins) -> Option<Pin> {
         PinCommand::Mrs => Pin::Mrs { register: bank, opcode: row },
     })
 }
+
+mod laps;
 
 #[cfg(test)]
 mod tests {

@@ -101,7 +101,7 @@ fn what_happens_three_times_is_a_lap() {
 
 /// So many laps without a REF, from a turn on.
 fn plain(turn: u64, laps: u64) -> Option<Ahead> {
-    let segments = (laps > 0).then_some(Segment { refreshed: false, laps });
+    let segments = (laps > 0).then_some(Segment { refreshed: None, laps });
     Some(Ahead { turn, segments: segments.into_iter().collect() })
 }
 
@@ -168,22 +168,26 @@ fn a_lap_with_a_ref_is_known_once_it_was_seen_twice() {
         }
         found
     };
-    let left = |found: &Lap| {
-        let (_, due) = found.refreshed.as_ref()?.with_due()?;
-        Some(due.left.clone())
+    let left = |samples: &[(u64, u64, u64)]| {
+        let due = |course: &Course| course.due.as_ref().expect("a REF").left.clone();
+        sampled(samples).refreshed.iter().map(due).collect::<Vec<_>>()
     };
-    assert_eq!(left(&sampled(&[(50, 30, 700)])), None);
-    assert_eq!(left(&sampled(&[(50, 30, 700), (90, 80, 700)])), Some(30..=80));
-    assert_eq!(left(&sampled(&[(50, 30, 700), (90, 80, 700), (130, 10, 700)])), Some(10..=80));
-    assert_eq!(left(&sampled(&[(50, 30, 700), (90, 80, 702)])), None, "one takes longer");
-    let three = [(50, 30, 700), (90, 80, 702), (130, 10, 702)];
-    assert_eq!(left(&sampled(&three)), Some(10..=80), "the last two are alike");
+    assert_eq!(left(&[(50, 30, 700)]), []);
+    assert_eq!(left(&[(50, 30, 700), (90, 80, 700)]), [30..=80]);
+    assert_eq!(left(&[(50, 30, 700), (90, 80, 700), (130, 10, 700)]), [10..=80]);
+    assert_eq!(left(&[(50, 30, 700), (90, 80, 702)]), [], "one takes longer");
+    let three = [(50, 30, 700), (90, 80, 702), (130, 60, 702)];
+    assert_eq!(left(&three), [60..=80], "the last two are alike");
+    let four = [three[0], three[1], three[2], (170, 10, 700)];
+    assert_eq!(left(&four), [60..=80, 10..=30], "two kinds");
+    let between = [(50, 30, 700), (90, 80, 702), (130, 10, 702)];
+    assert_eq!(left(&between), [], "it was another for one between");
     let other = [(50, 30, 700), (90, 80, 700), (130, 10, 702)];
-    assert_eq!(left(&sampled(&other)), Some(30..=80), "what is known stays known");
+    assert_eq!(left(&other), [30..=80], "what is known stays known");
 
     let found = sampled(&[(50, 30, 700), (90, 80, 700)]);
-    let refreshed = Segment { refreshed: true, laps: 1 };
-    let plain = |laps| Segment { refreshed: false, laps };
+    let refreshed = Segment { refreshed: Some(0), laps: 1 };
+    let plain = |laps| Segment { refreshed: None, laps };
     let ahead = |mark: &Mark| found.ahead(mark, GEAR, &row_of).expect("a turn").segments;
     // Two turns with a REF take 550 cycles, and the next is due after 5 000.
     let expected = [plain(2), refreshed, plain(44)];

@@ -291,7 +291,8 @@ impl<G: Gear> HostPort<G> {
         }
     }
 
-    fn status(&self) -> Burst {
+    /// The window of the status, as it stands now.
+    pub fn status(&self) -> Burst {
         let view = View {
             state: self.owner.state(),
             start_waits: self.queue.has_start(),

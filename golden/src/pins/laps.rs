@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+//! Commands that repeat lap by lap, but for their rows, judged as a whole.
+//!
+//! **Why that is sound.** No rule asks for the number of a row. What commands and data are held against is then where the checker
+//! [stands](Stand) in time, and the REFs. Where a lap in which nothing was found began and ended with the same stand, a lap of the same
+//! commands and data behind it ends so again, and nothing is found in it, if the last REF binds nothing any more and the next may
+//! still come behind it. Its rows do not show either, where one more lap is told behind it command by command, as long as what
+//! binds later commands.
+
+use super::{Event, Pin, PinChecker, later};
+
+/// What later commands and data are held against but for REFs, counted from a tCK: without rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stand {
+    open: Vec<bool>,
+    history: Vec<(u64, Pin)>,
+    last: Option<u64>,
+    /// The commands that ask for data, and how long ago; and when the bus is free, if that is not yet so.
+    due: Vec<(u64, Pin)>,
+    bus: Option<(u64, bool)>,
+    locked: bool,
+}
+
+impl PinChecker {
+    /// Where it stands in a tCK behind all that was told, if the last REF binds nothing from there on.
+    pub fn stand(&mut self, at_tck: u64) -> Option<Stand> {
+        let is_over = |last: Event| later(last.at_tck, self.rules.t_rfc) <= at_tck;
+        if !self.last_ref.is_none_or(is_over) {
+            return None;
+        }
+        self.forget(at_tck);
+        let ago = |event: &Event| (at_tck.saturating_sub(event.at_tck), without_row(event.pin));
+        let binds_until = |until_tck| later(until_tck, self.rules.rtw_gap);
+        let bus = self.bus.filter(|bus| binds_until(bus.until_tck) > at_tck);
+        Some(Stand {
+            open: self.open.iter().map(Option::is_some).collect(),
+            history: self.history.iter().map(ago).collect(),
+            // A command in the last tCK alone binds this one.
+            last: self.last.map(|last| last.at_tck).filter(|&tck| tck >= at_tck),
+            due: self.due.iter().map(|due| ago(&due.command)).collect(),
+            bus: bus.map(|bus| {
+                (binds_until(bus.until_tck) - at_tck, bus.driver == super::Driver::Dram)
+            }),
+            locked: self.lock.is_locked(),
+        })
+    }
+
+    /// Laps are over in which nothing is found, as nothing was found in one that began and ended with this stand: what was told
+    /// before was told so much later. Whether it is so; not where a REF has to come by then.
+    pub fn pass(&mut self, tck: u64, until_tck: u64) -> bool {
+        if self.refresh_deadline().is_some_and(|deadline| until_tck > deadline) {
+            return false;
+        }
+        let move_on = |event: &mut Event| event.at_tck = later(event.at_tck, tck);
+        self.open.iter_mut().flatten().for_each(move_on);
+        self.history.iter_mut().chain(&mut self.last).for_each(move_on);
+        for due in &mut self.due {
+            move_on(&mut due.command);
+            due.from_tck = later(due.from_tck, tck);
+        }
+        if let Some(bus) = &mut self.bus {
+            bus.until_tck = later(bus.until_tck, tck);
+        }
+        if let Some(steady) = &mut self.steady {
+            steady.pass(tck);
+        }
+        true
+    }
+}
+
+fn without_row(pin: Pin) -> Pin {
+    match pin {
+        Pin::Act { bank, .. } => Pin::Act { bank, row: 0 },
+        Pin::ActAll { bank, .. } => Pin::ActAll { bank, row: 0 },
+        pin => pin,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::steady::tests::{Random, rules};
+    use super::*;
+    use crate::pins::{Driver, Violation};
+
+    /// A lap: commands by the tCK in it.
+    fn lap(random: &mut Random) -> (u64, Vec<(u64, Pin)>) {
+        let mut tck = 1 + random.below(4);
+        let mut commands = vec![(tck, Pin::ActAll { bank: 0, row: 0 })];
+        tck += 20 + random.below(5);
+        for _ in 0..random.below(6) {
+            commands.push((tck, Pin::RdAll { column: 3 }));
+            tck += 8 + random.below(3);
+        }
+        for _ in 0..random.below(3) {
+            commands.push((tck, Pin::RdResult { bank: 4 }));
+            tck += 6 + random.below(3);
+        }
+        tck += 20 + random.below(20);
+        commands.push((tck, Pin::PreAll));
+        (tck + 18 + random.below(30), commands)
+    }
+
+    /// All of a lap, of a row, with its data, all of which come in time.
+    fn tell(
+        checker: &mut PinChecker,
+        from_tck: u64,
+        row: usize,
+        lap: &[(u64, Pin)],
+    ) -> Vec<Violation> {
+        let (mut found, mut data) = (Vec::new(), Vec::new());
+        for &(tck, pin) in lap {
+            let at_tck = from_tck + tck;
+            while let Some(&data_tck) = data.first().filter(|&&data_tck| data_tck < at_tck) {
+                found.extend(checker.data(data_tck, data_tck + 4, Driver::Dram));
+                data.remove(0);
+            }
+            let pin = match pin {
+                Pin::ActAll { bank, .. } => Pin::ActAll { bank, row },
+                pin => pin,
+            };
+            found.extend(checker.command(at_tck, pin));
+            if pin.driver().is_some() {
+                data.push(at_tck + checker.rules.latency(pin));
+            }
+        }
+        for data_tck in data {
+            found.extend(checker.data(data_tck, data_tck + 4, Driver::Dram));
+        }
+        found
+    }
+
+    /// Laps that keep all rules and laps that break some, with REFs that are too late here and there: where a lap was clean from one stand
+    /// to the same, a checker that passes the next ones and is told the last finds later what one finds that was told all.
+    #[test]
+    fn laps_that_are_passed_are_judged_as_told() {
+        let (mut passed, mut broken) = (0, 0);
+        for seed in 0..6000 {
+            let mut random = Random(seed);
+            let rules = rules(seed % 50 == 0, 400 + 100 * (seed % 40));
+            let mut each = PinChecker::new(rules.clone());
+            let mut whole = PinChecker::new(rules);
+            let mut both = |tck, pin| assert_eq!(each.command(tck, pin), whole.command(tck, pin));
+            let mut tck = 5;
+            if random.below(2) == 0 {
+                both(tck, Pin::Ref);
+                tck += 40 + random.below(40);
+            }
+            let (lap_tck, lap) = lap(&mut random);
+            for row in 0..2 {
+                tell(&mut whole, tck, row, &lap);
+                tell(&mut each, tck, row, &lap);
+                tck += lap_tck;
+            }
+            let stand = whole.stand(tck);
+            let found = tell(&mut whole, tck, 2, &lap);
+            assert_eq!(found, tell(&mut each, tck, 2, &lap));
+            tck += lap_tck;
+            let count = 1 + random.below(4);
+            let is_clean = found.is_empty() && stand.is_some() && whole.stand(tck) == stand;
+            broken += u64::from(!found.is_empty());
+            if is_clean && whole.pass(count * lap_tck, tck + count * lap_tck) {
+                passed += 1;
+                for row in 0..count {
+                    assert_eq!(tell(&mut each, tck + row * lap_tck, 3 + row as usize, &lap), []);
+                }
+                tck += count * lap_tck;
+            }
+            assert_eq!(tell(&mut whole, tck, 9, &lap), tell(&mut each, tck, 9, &lap), "{seed}");
+            tck += lap_tck;
+            assert_eq!(whole.stand(tck), each.stand(tck), "{seed}");
+            for pin in
+                [Pin::Act { bank: 3, row: 1 }, Pin::RdAll { column: 0 }, Pin::Ref, Pin::PreAll]
+            {
+                tck += random.below(30);
+                assert_eq!(whole.command(tck, pin), each.command(tck, pin), "{pin} of {seed}");
+            }
+            assert_eq!(whole.finish(tck + 5000), each.finish(tck + 5000));
+        }
+        assert!(passed > 2000 && broken > 300, "{passed} {broken}");
+    }
+}
