@@ -129,7 +129,7 @@ impl Course {
     }
 
     /// The lap that is both of these, the other of which came later: if they are the same, but for what a turn moves.
-    pub fn like(self, later: Self, moved: [u16; 2]) -> Option<Self> {
+    pub fn like(&self, later: &Self, moved: [u16; 2]) -> Option<Self> {
         let turns = later.begin.turn.checked_sub(self.begin.turn).filter(|turns| *turns > 0)?;
         let tck = later.begin.tck - self.begin.tck;
         let moved = moved.map(|by| by.wrapping_mul(turns as u16));
@@ -142,21 +142,17 @@ impl Course {
         }
         let [before, behind] = [&self.logs, &later.logs].map(|logs| &logs.doings.dispatched);
         let fits = fits(before, behind, moved[0], turns)?;
-        let due = match (self.due, later.due) {
+        let due = match (&self.due, &later.due) {
             (Some(one), Some(other)) if one.owed == other.owed => {
                 let left = *one.left.start().min(other.left.start())
                     ..=*one.left.end().max(other.left.end());
-                Some(Due { left, ..other })
+                Some(Due { left, ..*other })
             }
             (None, None) => None,
             _ => return None,
         };
         let fits = later.begin.turn.saturating_add(fits).saturating_add(1);
-        Some(Self { due, fits, logs: later.logs, by: later.by, ..self }.beginning(later.begin))
-    }
-
-    fn beginning(self, begin: Begin) -> Self {
-        Self { begin, ..self }
+        Some(Self { number: self.number, due, fits, ..later.clone() })
     }
 
     /// What those who watch are told of next, where so much of it was told, in a lap that begins so.

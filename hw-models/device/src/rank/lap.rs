@@ -36,7 +36,7 @@ pub struct Segment {
 const MOST_SEGMENTS: usize = 4096;
 
 /// Kinds of laps with a REF, at the most.
-const MOST_KINDS: usize = 4;
+const MOST_KINDS: usize = 32;
 
 /// Marks in a lap with a REF, at the most.
 const MOST_MISSED: usize = 3;
@@ -236,7 +236,7 @@ impl Lap {
         let begin = |mark: &Mark, turn| Begin { tck: mark.tck, turn };
         let before = Course::new(begin(first, 0), tck, 1, by.clone(), before, None)?;
         let behind = Course::new(begin(middle, 1), tck, 1, by, behind, None)?;
-        let plain = before.like(behind, [rows, entries])?;
+        let plain = before.like(&behind, [rows, entries])?;
         Some(Self {
             still: survey.still.clone(),
             column: last.column,
@@ -327,7 +327,7 @@ impl Lap {
     fn sample(&mut self, begin: &Mark, end: &Mark, gear: u64) {
         let Some(course) = self.refresh_between(begin, end, gear) else { return };
         let moved = [self.rows, self.entries];
-        let like = |before: &Course| before.clone().like(course.clone(), moved);
+        let like = |before: &Course| before.like(&course, moved);
         let all = self.refreshed.iter().chain(&self.samples).enumerate();
         let found = all.clone().find_map(|(n, before)| Some((n, like(before)?)));
         let Some((n, both)) = found else {
