@@ -342,15 +342,30 @@ impl PinChecker {
     }
 
     fn check_ref_rate(&self, event: Event, report: &Report, found: &mut Vec<Violation>) {
-        let Some(t_refi) = self.rules.t_refi else { return };
-        let recent = &self.refreshes.recent;
-        let Some(&first) = recent.front().filter(|_| recent.len() == REFS_IN_TWO_REFI) else {
-            return;
-        };
-        let legal = later(first, t_refi.saturating_mul(2));
-        if event.at_tck < legal {
+        if let Some((first, legal)) = self.next_ref().filter(|(_, legal)| event.at_tck < *legal) {
             let earlier = Event { at_tck: first, pin: Pin::Ref };
             found.push(report(REF_RATE, None, Some(earlier), Legal::From(legal)));
+        }
+    }
+
+    /// The earlier REF for which the next one has to wait, and until when.
+    fn next_ref(&self) -> Option<(u64, u64)> {
+        let recent = &self.refreshes.recent;
+        let first = *recent.front().filter(|_| recent.len() == REFS_IN_TWO_REFI)?;
+        Some((first, later(first, self.rules.t_refi?.saturating_mul(2))))
+    }
+
+    /// A REF that is obeyed.
+    fn refresh(&mut self, event: Event) {
+        let at_tck = event.at_tck;
+        self.last_ref = Some(event);
+        self.refreshes.since_tck = at_tck;
+        if let Some(t_refi) = self.rules.t_refi {
+            self.credit(1, at_tck, t_refi);
+        }
+        self.refreshes.recent.push_back(at_tck);
+        if self.refreshes.recent.len() > REFS_IN_TWO_REFI {
+            self.refreshes.recent.pop_front();
         }
     }
 
@@ -421,17 +436,7 @@ impl PinChecker {
             Pin::Pre { bank } => self.open[bank] = None,
             Pin::PreAll => self.open.fill(None),
             Pin::Mrs { register, opcode } => self.lock.mrs(register, opcode),
-            Pin::Ref => {
-                self.last_ref = Some(event);
-                self.refreshes.since_tck = at_tck;
-                if let Some(t_refi) = self.rules.t_refi {
-                    self.credit(1, at_tck, t_refi);
-                }
-                self.refreshes.recent.push_back(at_tck);
-                if self.refreshes.recent.len() > REFS_IN_TWO_REFI {
-                    self.refreshes.recent.pop_front();
-                }
-            }
+            Pin::Ref => self.refresh(event),
             _ => {}
         }
         if let Some(driver) = pin.driver() {

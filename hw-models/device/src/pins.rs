@@ -15,7 +15,7 @@ pub enum BusDriver {
 }
 
 /// Laps of a run in which the chips' pins have the same, but for rows, so many tCK later each time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Laps {
     /// No others have this number.
     pub number: u64,
@@ -25,6 +25,10 @@ pub struct Laps {
     pub tck: u64,
     /// How many there are, one at least.
     pub count: u64,
+    /// REFs in all of them.
+    pub refs: Vec<u64>,
+    /// There are other laps behind them.
+    pub goes_on: bool,
 }
 
 /// RDs of a host at equal distances, for all of which the module drives the same on the host's data bus.
@@ -95,8 +99,8 @@ pub trait PinWatch {
         false
     }
 
-    /// Told where laps begin: what that is between. How many of them it takes as a whole, as nothing would be found in them: not
-    /// the last, of which it is told, as of all others, command by command.
+    /// Told where laps begin. How many of them it takes as a whole, as nothing would be found in them: all, if others come behind
+    /// them, else all but the last at the most. It is told of the others command by command.
     fn laps(&mut self, _laps: &Laps) -> u64 {
         0
     }

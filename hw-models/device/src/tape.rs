@@ -65,6 +65,14 @@ impl Tape {
         })
     }
 
+    /// When there were REFs.
+    pub fn refs(&self) -> impl Iterator<Item = u64> {
+        self.told.iter().filter_map(|told| match told {
+            Told::Command { at_tck, pins } if pins.command == PinCommand::Ref => Some(*at_tck),
+            _ => None,
+        })
+    }
+
     /// Those of something that they were told.
     pub fn reads(&self, told: &Told) -> &[Pins] {
         match told {

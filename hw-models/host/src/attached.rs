@@ -297,8 +297,11 @@ impl<D: Dimm> Attached<D> {
         }
         let asks = (!run.asks_status()).then_some(run.poll_at);
         let looks = asks.filter(|asks| self.controller.would_read(message::status(), *asks));
+        let is_first =
+            |at_tck: &u64| asks.is_none_or(|asks| self.controller.read_until(*at_tck) <= asks);
+        let waits = self.controller.lone_read(tck).filter(is_first);
         let moves = [asks, self.controller.moves_tck()].into_iter().flatten();
-        let until_tck = match looks {
+        let until_tck = match looks.or(waits) {
             Some(reads_tck) => self.controller.read_until(reads_tck),
             None => moves.fold(self.controller.next_tck(tck - 1), u64::min),
         };
@@ -313,8 +316,9 @@ impl<D: Dimm> Attached<D> {
             says,
             said_tck: None,
             until_tck,
-            reads_tck: looks,
+            reads_tck: looks.or(waits),
             last_tck: None,
+            waits: waits.is_some(),
             gave: None,
         };
         self.dimm.pass(&mut host, made)?;
@@ -325,7 +329,9 @@ impl<D: Dimm> Attached<D> {
             self.read_before = self.read;
         }
         if let Some(last_tck) = last_tck {
-            run.poll_at = last_tck + poll_tck;
+            if waits.is_none() {
+                run.poll_at = last_tck + poll_tck;
+            }
             // Behind the RD there is no command.
             self.silent = tck > last_tck + 1;
             if self.silent {

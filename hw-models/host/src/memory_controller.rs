@@ -300,15 +300,27 @@ impl MemoryController {
     /// Whether a read that is pushed in a tCK, where nothing waits or is on its way, has its RD in that tCK, if no other comes
     /// before.
     pub fn would_read(&self, place: Place, at_tck: u64) -> bool {
+        self.is_idle()
+            && self.rd_from(place).is_some_and(|from_tck| from_tck <= at_tck)
+            && at_tck < self.next_ref
+    }
+
+    /// The RD of a read that alone waits, while nothing is on its way: when it comes, from a tCK on, if no other comes before.
+    pub fn lone_read(&self, from_tck: u64) -> Option<u64> {
+        let Some(Transaction::Read(place)) = self.queue.front() else { return None };
+        let is_alone =
+            self.queue.len() == 1 && self.outgoing.is_empty() && self.incoming.is_empty();
+        let at_tck = self.rd_from(*place)?.max(from_tck);
+        (is_alone && at_tck < self.next_ref).then_some(at_tck)
+    }
+
+    /// From when on a place can be read, if its row is open and the pins are not to be left.
+    fn rd_from(&self, place: Place) -> Option<u64> {
         let Place { bank, row, .. } = place;
-        let Some(of_bank) = self.banks.get(bank).filter(|bank| bank.row == Some(row)) else {
-            return false;
-        };
+        let of_bank = self.banks.get(bank).filter(|bank| bank.row == Some(row))?;
         let of_group = &self.groups[bank / self.banks_per_group];
         let from_tck = of_group.rd_from.max(self.rank.rd_from).max(of_bank.column_from);
-        self.is_idle()
-            && !self.leaving
-            && (from_tck.max(self.refreshed)..self.next_ref).contains(&at_tck)
+        (!self.leaving).then_some(from_tck.max(self.refreshed))
     }
 
     /// The tCK behind the data of an RD in this tCK.

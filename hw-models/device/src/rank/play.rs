@@ -115,7 +115,19 @@ impl Play {
         let left = self.segments.get(segment).map_or(0, |segment| segment.laps - over);
         let count = left.min(tck.saturating_sub(begin.tck) / of_lap);
         let is_new = self.told == 0 && self.reads == 0;
-        (is_new && count > 0).then_some(Laps { number, from_tck: begin.tck, tck: of_lap, count })
+        if count == 0 || !is_new {
+            return None;
+        }
+        let goes_on = self.is_over(&self.behind(&self.telling, count), tck);
+        let refs = (0..count).flat_map(|lap| self.refs(self.behind(&self.telling, lap))).collect();
+        Some(Laps { number, from_tck: begin.tck, tck: of_lap, count, refs, goes_on })
+    }
+
+    /// REFs in a lap.
+    fn refs(&self, place: Place) -> impl Iterator<Item = u64> {
+        let course = self.course(&place);
+        let later_tck = place.begin.tck - course.begin.tck;
+        course.tape().refs().map(move |at_tck| at_tck + later_tck)
     }
 
     /// So many laps were told.

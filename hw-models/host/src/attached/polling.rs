@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The host while a run goes on, and it does no more than to look at the status.
+//! The host while a run goes on, and it does no more than to look at the status, or to read results once.
 
 use super::Asked;
 use super::message::{self, ModuleStatus};
@@ -22,6 +22,8 @@ pub struct Polling<'a> {
     /// The next look, and the last.
     pub reads_tck: Option<u64>,
     pub last_tck: Option<u64>,
+    /// The next look is the read that waits in the controller, whatever of.
+    pub waits: bool,
     /// What the last one gave, if it said the same as before.
     pub gave: Option<Beats>,
 }
@@ -38,14 +40,20 @@ impl Onlooker for Polling<'_> {
     fn read(&mut self) -> Pins {
         let Some(at_tck) = self.reads_tck.take() else { return Pins::NONE };
         self.last_tck = Some(at_tck);
-        self.asked.push_back(Asked::Status);
-        self.controller.push(Transaction::Read(message::status())).expect("a window of the module");
+        if !self.waits {
+            let status = Transaction::Read(message::status());
+            self.asked.push_back(Asked::Status);
+            self.controller.push(status).expect("a window of the module");
+        }
         self.controller.command(at_tck).unwrap_or_default()
     }
 
     fn see(&mut self, at_tck: u64, beats: [u64; 2]) {
         (2 * at_tck..).zip(beats).for_each(|(clock, beat)| self.controller.take(clock, Some(beat)));
         let [beats] = self.controller.read() else { return };
+        if self.waits {
+            return;
+        }
         let says = ModuleStatus::of(beats);
         self.gave = (says.is_some() && says == self.says).then_some(*beats);
         if self.gave.is_some() {

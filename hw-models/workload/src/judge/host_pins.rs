@@ -7,7 +7,7 @@ use pimlico_device::data_bus::{BEATS, Beats, UNDRIVEN};
 use pimlico_device::{Config, Looks, Options};
 use pimlico_dpa::types::Pins;
 use pimlico_golden::host_protocol::{HostChecker, HostRules, HostViolation};
-use pimlico_golden::pins::WriteRun;
+use pimlico_golden::pins::{Pin, WriteRun};
 
 /// Violations that are kept; the others are counted.
 const KEPT: usize = 8;
@@ -88,6 +88,12 @@ impl HostLog {
             let found = self.checker.chips(at_tck, pin);
             self.add(found);
         }
+    }
+
+    /// A REF on the chips' pins.
+    pub fn refreshes(&mut self, at_tck: u64) {
+        let found = self.checker.chips(at_tck, Pin::Ref);
+        self.add(found);
     }
 
     /// All-bank RDs on the chips' pins, at equal distances.

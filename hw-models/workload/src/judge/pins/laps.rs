@@ -34,7 +34,7 @@ impl Judged {
 impl Log {
     /// See [`PinWatch::laps`](pimlico_device::PinWatch::laps).
     pub(super) fn take_laps(&mut self, laps: &Laps) -> u64 {
-        let &Laps { number, from_tck, tck, count } = laps;
+        let &Laps { number, from_tck, tck, count, ref refs, goes_on } = laps;
         let (found, stand) = (self.found(), self.checker.stand(from_tck));
         if let Some((judged, end_tck, before, stood)) = self.laps.judging.take()
             && (end_tck, before) == (from_tck, found)
@@ -44,11 +44,16 @@ impl Log {
             self.laps.keep(judged, stood);
         }
         let Some(stand) = stand else { return 0 };
-        let passed = count - 1;
-        let goes_on = self.host.as_ref().is_none_or(|host| host.goes_on(from_tck));
-        if goes_on && passed > 0 && self.laps.is_clean(number, &stand) {
-            let passed_tck = passed * tck;
-            if self.checker.pass(passed_tck, from_tck + passed_tck) {
+        let passed = if goes_on { count } else { count - 1 };
+        let runs = self.host.as_ref().is_none_or(|host| host.goes_on(from_tck));
+        if runs && passed > 0 && self.laps.is_clean(number, &stand) {
+            let until_tck = from_tck + passed * tck;
+            let are_passed = refs.partition_point(|&at_tck| at_tck < until_tck);
+            let refs = &refs[..are_passed];
+            if self.checker.pass(until_tck - from_tck, until_tck, refs) {
+                for (host, &at_tck) in self.host.iter_mut().zip(refs) {
+                    host.refreshes(at_tck);
+                }
                 return passed;
             }
         }
