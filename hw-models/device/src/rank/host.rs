@@ -21,6 +21,7 @@ trait Steps {
     fn step_beat(&mut self, input: &HostPortIn) -> Option<u64>;
     fn is_quiet(&self) -> bool;
     fn is_passive(&self) -> bool;
+    fn packs_at_most(&self) -> bool;
     fn status(&self) -> Burst;
     fn pass(
         &mut self,
@@ -46,6 +47,10 @@ impl<G: gear::Gear> Steps for HostPort<G> {
 
     fn is_passive(&self) -> bool {
         self.is_passive()
+    }
+
+    fn packs_at_most(&self) -> bool {
+        self.packs_at_most()
     }
 
     fn status(&self) -> Burst {
@@ -172,6 +177,11 @@ impl Host {
     /// Whether the port does no more in a run than to answer a host that looks at windows: see [`HostPort::is_passive`].
     pub fn is_passive(&self) -> bool {
         self.unit.is_passive()
+    }
+
+    /// Whether it does no more than that, and to pack results that have come.
+    pub fn packs_at_most(&self) -> bool {
+        self.unit.packs_at_most()
     }
 
     /// What the window of the status shows now.

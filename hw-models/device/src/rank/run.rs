@@ -54,15 +54,16 @@ impl Rank {
     ) -> Result<(), DeviceError> {
         while self.now < looking.host.until_tck() {
             let asked = self.host.begin_tck(Pins::NONE);
-            if asked.memory_o || !self.host.is_passive() {
+            if asked.memory_o || !self.host.packs_at_most() {
                 break;
             }
             let begins = self.now.is_multiple_of(self.gear());
-            if begins {
+            let is_passive = self.host.is_passive();
+            if begins && is_passive {
                 self.pass_looks(&asked, looking);
             }
             let until_tck = looking.host.until_tck();
-            if begins && self.now + self.gear() <= until_tck {
+            if begins && is_passive && self.now + self.gear() <= until_tck {
                 self.pass_cycles(&asked, until_tck, looking, made)?;
                 continue;
             }

@@ -123,13 +123,16 @@ impl<G: Gear> HostPort<G> {
     /// Whether the port does no more for the host than to answer reads, as long as a run goes on and no data or results come:
     /// what a window shows then changes with the status alone.
     pub fn is_passive(&self) -> bool {
+        self.packs_at_most() && self.contexts.rests() && self.outputs.rests()
+    }
+
+    /// Whether it does no more than that, and to pack results that have come.
+    pub fn packs_at_most(&self) -> bool {
         self.owner.runs()
             && self.windows.rest()
             && self.receiver.is_idle()
             && self.queue.rests()
             && matches!(self.action(), Action::Wait | Action::Offer)
-            && self.contexts.rests()
-            && self.outputs.rests()
     }
 
     /// So many [passive](Self::is_passive) tCK, of cycles of the core which show this and the same status as the one before
