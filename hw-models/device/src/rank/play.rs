@@ -119,7 +119,10 @@ impl Play {
             return None;
         }
         let goes_on = self.is_over(&self.behind(&self.telling, count), tck);
-        let refs = (0..count).flat_map(|lap| self.refs(self.behind(&self.telling, lap))).collect();
+        // Laps without one are many.
+        let with_refs = if self.course(&self.telling).due.is_some() { count } else { 0 };
+        let laps = (0..with_refs).map(|lap| self.behind(&self.telling, lap));
+        let refs = laps.flat_map(|lap| self.refs(lap)).collect();
         Some(Laps { number, from_tck: begin.tck, tck: of_lap, count, refs, goes_on })
     }
 

@@ -2,8 +2,8 @@
 //! The controller behind a REF: what it does next follows from what waits and from the time until the next REF is due, and
 //! from nothing before.
 
+use super::MemoryController;
 use super::standard::BURST_TCK;
-use super::{LOOK_AHEAD, MemoryController};
 
 impl MemoryController {
     /// Whether that holds behind a REF in this tCK: all banks are closed, no data are on their way, and no timing of an
@@ -40,13 +40,13 @@ impl MemoryController {
         tck / BURST_TCK + 1
     }
 
-    /// WRs one after the other that take so long that what was before them binds nothing behind them, for this controller as for
-    /// any other that looks at the pins.
+    /// WRs one after the other that take so long that what was before them binds nothing behind them, and behind which each bank
+    /// stands as the last WRs left it.
     pub fn long_run(&self) -> u64 {
         let t = &self.timing;
         let of_write = t.wl_tck + BURST_TCK + t.wr_tck.max(t.wtr_l_tck).max(t.wtr_s_tck);
         let of_row = t.rc_tck.max(t.ras_tck + t.rp_tck).max(t.faw_tck + t.rrd_l_tck).max(t.rcd_tck);
-        of_write.max(of_row).div_ceil(BURST_TCK) + LOOK_AHEAD as u64
+        (of_write.max(of_row).div_ceil(BURST_TCK) + 2).max(self.banks.len() as u64)
     }
 
     /// What waits was done, and much more, and all banks are closed again.
