@@ -60,19 +60,9 @@ impl HostChecker {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{HostRules, WINDOW_ROW};
+    use super::super::WINDOW_ROW;
+    use super::super::reads::tests::{Random, rules};
     use super::*;
-
-    /// Numbers by a linear congruence.
-    struct Random(u64);
-
-    impl Random {
-        fn below(&mut self, n: u64) -> u64 {
-            let factor = 6_364_136_223_846_793_005;
-            self.0 = self.0.wrapping_mul(factor).wrapping_add(1_442_695_040_888_963_407);
-            (self.0 >> 33) % n
-        }
-    }
 
     /// A host that has started a run or not, with operands under way or not, and looks whose words are right or wrong: of looks the
     /// same is found as of each, and nothing else is left behind them.
@@ -81,16 +71,7 @@ mod tests {
         let (mut clean, mut broken) = (0, 0);
         for seed in 0..6000 {
             let mut random = Random(seed);
-            let rules = HostRules {
-                banks_per_group: 4,
-                burst: 4,
-                cl: 22,
-                cwl: 16,
-                t_rp: 22,
-                t_rfc: 560,
-                chips: true,
-                poll: [None, Some(100), Some(2000)][random.below(3) as usize],
-            };
+            let rules = rules([None, Some(100), Some(2000)][random.below(3) as usize]);
             let mut both = [(); 2].map(|()| HostChecker::new(rules.clone()));
             // Windows, a START of some operands, and PREA, most of the time.
             let operands = random.below(3);

@@ -36,18 +36,32 @@ impl HostChecker {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::{HostRules, WINDOW_ROW};
     use super::*;
 
     /// Numbers by a linear congruence.
-    struct Random(u64);
+    pub(in crate::host_protocol) struct Random(pub(in crate::host_protocol) u64);
 
     impl Random {
-        fn below(&mut self, n: u64) -> u64 {
+        pub(in crate::host_protocol) fn below(&mut self, n: u64) -> u64 {
             let factor = 6_364_136_223_846_793_005;
             self.0 = self.0.wrapping_mul(factor).wrapping_add(1_442_695_040_888_963_407);
             (self.0 >> 33) % n
+        }
+    }
+
+    /// A module whose chips' pins are told.
+    pub(in crate::host_protocol) fn rules(poll: Option<u64>) -> HostRules {
+        HostRules {
+            banks_per_group: 4,
+            burst: 4,
+            cl: 22,
+            cwl: 16,
+            t_rp: 22,
+            t_rfc: 560,
+            chips: true,
+            poll,
         }
     }
 
@@ -58,16 +72,7 @@ mod tests {
         let (mut clean, mut broken) = (0, 0);
         for seed in 0..4000 {
             let mut random = Random(seed);
-            let rules = HostRules {
-                banks_per_group: 4,
-                burst: 4,
-                cl: 22,
-                cwl: 16,
-                t_rp: 22,
-                t_rfc: 560,
-                chips: true,
-                poll: None,
-            };
+            let rules = rules(None);
             let mut both = [(); 2].map(|()| HostChecker::new(rules.clone()));
             let mut tck = 10;
             for n in 0..random.below(5) {

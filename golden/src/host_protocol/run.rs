@@ -56,20 +56,10 @@ impl HostChecker {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{HostRules, WINDOW_ROW};
+    use super::super::WINDOW_ROW;
+    use super::super::reads::tests::{Random, rules};
     use super::*;
     use crate::pins::Pin;
-
-    /// Numbers by a linear congruence.
-    struct Random(u64);
-
-    impl Random {
-        fn below(&mut self, n: u64) -> u64 {
-            let factor = 6_364_136_223_846_793_005;
-            self.0 = self.0.wrapping_mul(factor).wrapping_add(1_442_695_040_888_963_407);
-            (self.0 >> 33) % n
-        }
-    }
 
     /// A checker for which everything is done that is done for another.
     struct Both([HostChecker; 2]);
@@ -93,16 +83,7 @@ mod tests {
         let (mut plain, mut other) = (0, 0);
         for seed in 0..4000 {
             let mut random = Random(seed);
-            let rules = HostRules {
-                banks_per_group: 4,
-                burst: 4,
-                cl: 22,
-                cwl: 16,
-                t_rp: 22,
-                t_rfc: 560,
-                chips: true,
-                poll: (seed % 3 == 0).then_some(50),
-            };
+            let rules = rules((seed % 3 == 0).then_some(50));
             let new = HostChecker::new(rules);
             let mut both = Both([new.clone(), new]);
             let mut tck = 10;

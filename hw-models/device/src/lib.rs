@@ -102,7 +102,7 @@ pub use kinds::SystemKind;
 pub use module::ModuleDevice;
 pub use options::{Gear, Normalise, Options, SumFormat};
 pub use pimlico_ports::Mismatch;
-pub use pins::{BusDriver, Laps, Looks, PinWatch};
+pub use pins::{BusDriver, Looks, PinLaps, PinWatch};
 pub use rank::{Rank, UnitInput, UnitWatch};
 pub use ranks::{RankRun, Ranks, Together};
 pub use set_up::{Sent, SetUp};

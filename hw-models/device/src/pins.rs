@@ -16,7 +16,7 @@ pub enum BusDriver {
 
 /// Laps of a run in which the chips' pins have the same, but for rows, so many tCK later each time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Laps {
+pub struct PinLaps {
     /// No others have this number.
     pub number: u64,
     /// Where the first begins.
@@ -101,7 +101,7 @@ pub trait PinWatch {
 
     /// Told where laps begin. How many of them it takes as a whole, as nothing would be found in them: all, if others come behind
     /// them, else all but the last at the most. It is told of the others command by command.
-    fn laps(&mut self, _laps: &Laps) -> u64 {
+    fn laps(&mut self, _laps: &PinLaps) -> u64 {
         0
     }
 

@@ -8,7 +8,7 @@ use crate::accounts::{Accounts, Cause, Gap};
 use crate::bursts::{Stretches, WriteRun, WriteStretch};
 use crate::config::Timing;
 use crate::data_bus::Beats;
-use crate::pins::{BusDriver, Laps, Looks, PinWatch};
+use crate::pins::{BusDriver, Looks, PinLaps, PinWatch};
 use crate::spd::RELAYOUT_TCK;
 use crate::statistics::Statistics;
 use crate::tape::{Tape, Told};
@@ -128,7 +128,7 @@ impl Record {
     }
 
     /// Laps begin: how many of them need not be told.
-    pub fn laps(&mut self, laps: &Laps) -> u64 {
+    pub fn laps(&mut self, laps: &PinLaps) -> u64 {
         self.watch.as_mut().map_or(laps.count, |watch| watch.laps(laps))
     }
 

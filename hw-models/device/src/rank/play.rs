@@ -4,7 +4,7 @@
 use super::course::{Begin, Course, Event};
 use super::host::Shown;
 use super::lap::{Ahead, Lap, Segment};
-use crate::pins::Laps;
+use crate::pins::PinLaps;
 use crate::tape::Told;
 use pimlico_units::module::HostPortOut;
 
@@ -21,17 +21,17 @@ pub struct Play {
     /// Those who watch the pins are told when it is over.
     pub is_told_late: bool,
     /// The lap that goes on, and what of it was shown.
-    pub at: Place,
+    pub at: LapPlace,
     pub events: usize,
     /// The lap of which those who watch are told next, what of it they were told, and how many reads of what comes next.
-    pub telling: Place,
+    pub telling: LapPlace,
     pub told: usize,
     pub reads: usize,
 }
 
 /// A lap that is played: of which segment, how many laps of that are over, and where it begins.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct LapPlace {
     segment: usize,
     over: u64,
     pub begin: Begin,
@@ -41,7 +41,7 @@ impl Play {
     pub fn new(lap: Lap, Ahead { turn, segments }: Ahead, tck: u64, asked: &HostPortOut) -> Self {
         let length = |segment: &Segment| segment.laps * lap.course(segment.refreshed).tck;
         let end_tck = tck + segments.iter().map(length).sum::<u64>();
-        let first = Place { segment: 0, over: 0, begin: Begin { tck, turn } };
+        let first = LapPlace { segment: 0, over: 0, begin: Begin { tck, turn } };
         Self {
             lap,
             segments,
@@ -59,30 +59,30 @@ impl Play {
     }
 
     /// What is done in a lap.
-    pub fn course(&self, place: &Place) -> &Course {
+    pub fn course(&self, place: &LapPlace) -> &Course {
         let refreshed = self.segments.get(place.segment).and_then(|segment| segment.refreshed);
         self.lap.course(refreshed)
     }
 
     /// The end of a lap.
-    fn end_tck(&self, place: &Place) -> u64 {
+    fn end_tck(&self, place: &LapPlace) -> u64 {
         place.begin.tck + self.course(place).tck
     }
 
     /// The lap that comes behind so many of this kind, of which there are so many at least.
-    fn behind(&self, place: &Place, laps: u64) -> Place {
+    fn behind(&self, place: &LapPlace, laps: u64) -> LapPlace {
         let Course { tck, turns, .. } = *self.course(place);
         let Begin { tck: begin_tck, turn } = place.begin;
         let begin = Begin { tck: begin_tck + laps * tck, turn: turn + laps * turns };
         let over = place.over + laps;
         match self.segments.get(place.segment) {
-            Some(segment) if segment.laps > over => Place { over, begin, ..*place },
-            _ => Place { segment: place.segment + 1, over: 0, begin },
+            Some(segment) if segment.laps > over => LapPlace { over, begin, ..*place },
+            _ => LapPlace { segment: place.segment + 1, over: 0, begin },
         }
     }
 
     /// Whether there is a lap, and it is over by a tCK.
-    fn is_over(&self, place: &Place, tck: u64) -> bool {
+    fn is_over(&self, place: &LapPlace, tck: u64) -> bool {
         place.begin.tck != self.end_tck && self.end_tck(place) <= tck
     }
 
@@ -104,13 +104,13 @@ impl Play {
 
     /// What is told next.
     pub fn next(&self) -> Option<Told> {
-        let Place { begin, .. } = self.telling;
+        let LapPlace { begin, .. } = self.telling;
         self.course(&self.telling).told(begin, self.lap.rows, self.told, self.reads)
     }
 
     /// Laps of a kind of which nothing was told yet and that are over by a tCK, if there are some.
-    pub fn untold(&self, tck: u64) -> Option<Laps> {
-        let Place { segment, over, begin } = self.telling;
+    pub fn untold(&self, tck: u64) -> Option<PinLaps> {
+        let LapPlace { segment, over, begin } = self.telling;
         let &Course { number, tck: of_lap, .. } = self.course(&self.telling);
         let left = self.segments.get(segment).map_or(0, |segment| segment.laps - over);
         let count = left.min(tck.saturating_sub(begin.tck) / of_lap);
@@ -123,11 +123,11 @@ impl Play {
         let with_refs = if self.course(&self.telling).due.is_some() { count } else { 0 };
         let laps = (0..with_refs).map(|lap| self.behind(&self.telling, lap));
         let refs = laps.flat_map(|lap| self.refs(lap)).collect();
-        Some(Laps { number, from_tck: begin.tck, tck: of_lap, count, refs, goes_on })
+        Some(PinLaps { number, from_tck: begin.tck, tck: of_lap, count, refs, goes_on })
     }
 
     /// REFs in a lap.
-    fn refs(&self, place: Place) -> impl Iterator<Item = u64> {
+    fn refs(&self, place: LapPlace) -> impl Iterator<Item = u64> {
         let course = self.course(&place);
         let later_tck = place.begin.tck - course.begin.tck;
         course.tape().refs().map(move |at_tck| at_tck + later_tck)
@@ -144,7 +144,7 @@ impl Play {
         self.event_of(&self.at, self.events)
     }
 
-    fn event_of(&self, place: &Place, events: usize) -> Option<Event> {
+    fn event_of(&self, place: &LapPlace, events: usize) -> Option<Event> {
         let course = self.course(place);
         let event = course.shown().get(events)?;
         let at_tck = event.at_tck + place.begin.tck - course.begin.tck;
@@ -173,7 +173,7 @@ impl Play {
 
     /// By how much everything moves in all laps that are over, and how many turns these are.
     pub fn moved(&self) -> (Vec<u64>, u64) {
-        let Place { segment: goes_on, over, .. } = self.at;
+        let LapPlace { segment: goes_on, over, .. } = self.at;
         let mut moved = vec![0_u64; self.lap.course(None).by.len()];
         let mut turns = 0;
         let over_all = self.segments[..goes_on].iter().map(|segment| (*segment, segment.laps));

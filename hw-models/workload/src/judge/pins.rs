@@ -7,7 +7,7 @@ use super::host_pins::{HostFound, HostLog};
 use pimlico_device::data_bus::Beats;
 use pimlico_device::spd::Advertised;
 use pimlico_device::{
-    BusDriver, Config, Dimm, LANES, Laps, Looks, Organisation, PinWatch, RankDevice, Stretches,
+    BusDriver, Config, Dimm, LANES, Looks, Organisation, PinLaps, PinWatch, RankDevice, Stretches,
     Timing, WriteRun, WriteStretch,
 };
 use pimlico_dpa::types::{PinCommand, Pins, ResultAddress};
@@ -267,7 +267,7 @@ impl PinWatch for PinLog {
         !self.0.borrow().keeps_each()
     }
 
-    fn laps(&mut self, laps: &Laps) -> u64 {
+    fn laps(&mut self, laps: &PinLaps) -> u64 {
         self.0.borrow_mut().take_laps(laps)
     }
 

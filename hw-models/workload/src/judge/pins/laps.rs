@@ -2,7 +2,7 @@
 //! Laps of a run that the checkers take as a whole, as nothing was found in one like them.
 
 use super::Log;
-use pimlico_device::Laps;
+use pimlico_device::PinLaps;
 use pimlico_golden::pins::Stand;
 use std::collections::VecDeque;
 
@@ -33,8 +33,8 @@ impl Judged {
 
 impl Log {
     /// See [`PinWatch::laps`](pimlico_device::PinWatch::laps).
-    pub(super) fn take_laps(&mut self, laps: &Laps) -> u64 {
-        let &Laps { number, from_tck, tck, count, ref refs, goes_on } = laps;
+    pub(super) fn take_laps(&mut self, laps: &PinLaps) -> u64 {
+        let &PinLaps { number, from_tck, tck, count, ref refs, goes_on } = laps;
         let (found, stand) = (self.found(), self.checker.stand(from_tck));
         if let Some((judged, end_tck, before, stood)) = self.laps.judging.take()
             && (end_tck, before) == (from_tck, found)
