@@ -9,10 +9,11 @@ use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
 use pimlico_device::{
-    Config, Device, Gear, Normalise, Options, RankDevice, SumFormat, UnitInput, UnitWatch,
+    BusDriver, Config, Device, Gear, Normalise, Options, PinWatch, RankDevice, SumFormat,
+    UnitInput, UnitWatch,
 };
 use pimlico_dpa::Instruction;
-use pimlico_dpa::types::{CommandWord, Condition, LoadKind, Opcode, ResultAddress};
+use pimlico_dpa::types::{CommandWord, Condition, LoadKind, Opcode, Pins, ResultAddress};
 use pimlico_host::attached::Attached;
 use pimlico_host::driver::Driver;
 use pimlico_host::kv_cache::{self, HostPort};
@@ -31,6 +32,59 @@ impl UnitWatch for Nobody {
     fn cycle(&mut self, _: UnitInput<'_>) {}
 }
 
+/// Who watches the pins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Watch {
+    /// Somebody who is told of all events in their order.
+    InOrder,
+    /// Somebody who takes those on the chips' pins late.
+    Late,
+    /// The checkers: what they find stands for the events.
+    Judge,
+}
+
+/// Sees all events, but those on the chips' pins maybe late.
+struct Late(Log);
+
+impl PinWatch for Late {
+    fn command(&mut self, at_tck: u64, pins: Pins) {
+        self.0.command(at_tck, pins);
+    }
+
+    fn data(&mut self, from_tck: u64, until_tck: u64, driver: BusDriver) {
+        self.0.data(from_tck, until_tck, driver);
+    }
+
+    fn host_command(&mut self, at_tck: u64, pins: Pins) {
+        self.0.host_command(at_tck, pins);
+    }
+
+    fn host_data(&mut self, at_tck: u64, driven: [Option<u64>; 2], seen: [Option<u64>; 2]) {
+        self.0.host_data(at_tck, driven, seen);
+    }
+
+    fn takes_laps(&self) -> bool {
+        true
+    }
+
+    fn host_burst(&mut self, from_tck: u64, beats: &Beats, _: bool) {
+        for (at_tck, pair) in (from_tck..).zip(beats.chunks(2)) {
+            self.0.host_data(at_tck, [None; 2], [Some(pair[0]), Some(pair[1])]);
+        }
+    }
+}
+
+/// By when they are, and within a tCK by what they are.
+fn in_order(mut events: Vec<Event>) -> Vec<Event> {
+    events.sort_by_key(|event| match event {
+        Event::Host(at_tck, _) => (*at_tck, 0),
+        Event::Command(at_tck, _) => (*at_tck, 1),
+        Event::Data(from_tck, ..) => (*from_tck, 2),
+        Event::Seen(at_tck, _) => (*at_tck, 3),
+    });
+    events
+}
+
 /// The same where data are of no account: that there are some, not which.
 fn without_bits(event: Event) -> Event {
     match event {
@@ -46,16 +100,15 @@ fn equal<T: PartialEq + Debug>(
     [without_data, timeline]: [bool; 2],
     run: impl Fn(&mut dyn RankDevice) -> T,
 ) -> Result<[u64; 3], TestCaseError> {
-    equal_where(config, options, [without_data, timeline, false], None, run)
+    equal_where(config, options, [without_data, timeline], (Watch::InOrder, None), run)
 }
 
-/// The same where rows that are gone through at once are left after so many tCK; and where the pins are judged, in place of all
-/// their events what is found there.
+/// The same where others watch, and rows that are gone through at once are left after so many tCK.
 fn equal_where<T: PartialEq + Debug>(
     config: &Config,
     options: Options,
-    [without_data, timeline, is_judged]: [bool; 3],
-    longest_tck: Option<u64>,
+    [without_data, timeline]: [bool; 2],
+    (watch, longest_tck): (Watch, Option<u64>),
     run: impl Fn(&mut dyn RankDevice) -> T,
 ) -> Result<[u64; 3], TestCaseError> {
     let [(passed, passing), (none, stepped)] = [false, true].map(|is_stepped| {
@@ -70,9 +123,11 @@ fn equal_where<T: PartialEq + Debug>(
             device.dimm_mut().leave_laps_after(tck);
         }
         let log = Log::default();
-        let judge = is_judged.then(|| PinLog::of(&mut device));
-        if !is_judged {
-            device.watch(Box::new(log.clone()));
+        let mut judge = None;
+        match watch {
+            Watch::InOrder => device.watch(Box::new(log.clone())),
+            Watch::Late => device.watch(Box::new(Late(log.clone()))),
+            Watch::Judge => judge = Some(PinLog::of(&mut device)),
         }
         if timeline {
             device.start_timeline();
@@ -82,6 +137,9 @@ fn equal_where<T: PartialEq + Debug>(
         let (tck, statistics) = (device.tck(), device.end());
         let transfers = device.take_transfers();
         let mut events = log.0.take();
+        if watch == Watch::Late {
+            events = in_order(events);
+        }
         if without_data {
             events = events.into_iter().map(without_bits).collect();
         }
@@ -203,13 +261,12 @@ proptest! {
         shape in (200..=800_usize, prop_oneof![4100..=9000_usize, Just(8192)]),
         ping_pong in any::<bool>(),
         timeline in prop::bool::weighted(0.1),
-        is_judged in any::<bool>(),
+        watch in prop::sample::select(vec![Watch::InOrder, Watch::Late, Watch::Judge]),
         longest_tck in prop::option::of(1..5000_u64),
     ) {
         let io_buffers = if ping_pong { IoBuffers::PingPong } else { IoBuffers::Single };
         let operands = without_numbers(shape);
-        let ways = [true, timeline, is_judged];
-        equal_where(&config, options, ways, longest_tck, |device| {
+        equal_where(&config, options, [true, timeline], (watch, longest_tck), |device| {
             multiply(device, &operands, io_buffers, shape)
         })?;
     }
@@ -413,9 +470,9 @@ fn rows_of_a_matrix_are_gone_through() {
         // With REFs, without, and where the host looks so seldom that it sends operands while rows are gone through.
         for (refresh, poll_tck, least) in [(true, 64, 130), (false, 64, 180), (false, 6000, 100)] {
             let options = Options { gear, refresh, poll_tck, ..Options::default() };
-            for is_judged in [false, true] {
-                let ways = [true, false, is_judged];
-                let passed = equal_where(&Config::ddr4_3200(), options, ways, None, |device| {
+            for watch in [Watch::InOrder, Watch::Judge] {
+                let (config, ways) = (Config::ddr4_3200(), [true, false]);
+                let passed = equal_where(&config, options, ways, (watch, None), |device| {
                     multiply(device, &operands, IoBuffers::PingPong, shape)
                 });
                 let [.., laps] = passed.expect("equal");
