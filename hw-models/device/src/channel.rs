@@ -55,20 +55,28 @@ struct Granted {
 pub(crate) fn share(users: &[&[HostTransfer]], gap_tck: u64) -> Shared {
     let busy_tck = users.iter().copied().flatten().map(|transfer| transfer.tck).sum();
     let Operands { granted, late } = Operands::of(users, gap_tck);
-    let mut results: Vec<_> = users
-        .iter()
-        .enumerate()
-        .flat_map(|(n, user)| user.iter().map(move |transfer| (n, transfer)))
-        .filter(|(_, transfer)| transfer.read)
-        .map(|(n, transfer)| (transfer.from_tck + late[n].at(transfer.from_tck), n, transfer.tck))
-        .collect();
-    results.sort_unstable();
     Shared {
         waited_tck: late.iter().map(|late| late.at(u64::MAX)).collect(),
+        results_tck: in_gaps(&granted, results(users, &late), gap_tck),
         late,
-        results_tck: in_gaps(&granted, &results, gap_tck),
         busy_tck,
     }
+}
+
+/// Results, each with when it is there, its rank and its length, in the order in which they are there.
+fn results(users: &[&[HostTransfer]], late: &[Late]) -> impl Iterator<Item = (u64, usize, u64)> {
+    let of_users = users.iter().copied().zip(late).enumerate();
+    let of_users = of_users.map(|(user, (transfers, late))| {
+        let there = move |transfer: &HostTransfer| {
+            (transfer.from_tck + late.at(transfer.from_tck), user, transfer.tck)
+        };
+        transfers.iter().filter(|transfer| transfer.read).map(there).peekable()
+    });
+    let mut left: Vec<_> = of_users.collect();
+    std::iter::from_fn(move || {
+        let (_, user, _) = left.iter_mut().filter_map(|left| left.peek().copied()).min()?;
+        left[user].next()
+    })
 }
 
 /// Operands, in the order in which the channel takes them.
@@ -106,12 +114,15 @@ impl Operands {
     }
 }
 
-/// Reads results, each with when it is there, its rank and its length, where the channel is idle. Returns
-/// when the last of them begins.
-fn in_gaps(granted: &[Granted], results: &[(u64, usize, u64)], gap_tck: u64) -> u64 {
+/// Reads [results], where the channel is idle. Returns when the last of them begins.
+fn in_gaps(
+    granted: &[Granted],
+    results: impl Iterator<Item = (u64, usize, u64)>,
+    gap_tck: u64,
+) -> u64 {
     let mut granted = granted.iter().peekable();
     let (mut begin_tck, mut free_tck, mut last) = (0, 0, None);
-    for &(there_tck, user, tck) in results {
+    for (there_tck, user, tck) in results {
         let after =
             if last == Some(user) || last.is_none() { free_tck } else { free_tck + gap_tck };
         let mut from_tck = there_tck.max(after);
