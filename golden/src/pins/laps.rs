@@ -95,6 +95,7 @@ mod tests {
     use super::super::steady::tests::{Random, rules};
     use super::*;
     use crate::pins::{Driver, Violation};
+    use std::collections::VecDeque;
 
     /// A lap: commands by the tCK in it.
     fn lap(random: &mut Random) -> (u64, Vec<(u64, Pin)>) {
@@ -116,36 +117,37 @@ mod tests {
             commands.push((tck, Pin::Ref));
             tck += 40 + random.below(30);
         }
+        if random.below(2) == 0 {
+            commands.push((tck, Pin::RdResult { bank: 2 }));
+            tck += 6;
+        }
         (tck + random.below(30), commands)
     }
 
-    /// All of a lap, of a row, with its data, all of which come in time.
-    fn tell(
-        checker: &mut PinChecker,
-        from_tck: u64,
-        row: usize,
-        lap: &[(u64, Pin)],
-    ) -> Vec<Violation> {
-        let (mut found, mut data) = (Vec::new(), Vec::new());
-        for &(tck, pin) in lap {
-            let at_tck = from_tck + tck;
-            while let Some(&data_tck) = data.first().filter(|&&data_tck| data_tck < at_tck) {
-                found.extend(checker.data(data_tck, data_tck + 4, Driver::Dram));
-                data.remove(0);
+    /// A checker, and when data come that are due.
+    struct Told(PinChecker, VecDeque<u64>);
+
+    impl Told {
+        /// All of a lap, of a row, and the data that come before its last command.
+        fn lap(&mut self, from_tck: u64, row: usize, lap: &[(u64, Pin)]) -> Vec<Violation> {
+            let Self(checker, data) = self;
+            let mut found = Vec::new();
+            for &(tck, pin) in lap {
+                let at_tck = from_tck + tck;
+                while let Some(data_tck) = data.pop_front_if(|data_tck| *data_tck < at_tck) {
+                    found.extend(checker.data(data_tck, data_tck + 4, Driver::Dram));
+                }
+                let pin = match pin {
+                    Pin::ActAll { bank, .. } => Pin::ActAll { bank, row },
+                    pin => pin,
+                };
+                found.extend(checker.command(at_tck, pin));
+                if pin.driver().is_some() {
+                    data.push_back(at_tck + checker.rules.latency(pin));
+                }
             }
-            let pin = match pin {
-                Pin::ActAll { bank, .. } => Pin::ActAll { bank, row },
-                pin => pin,
-            };
-            found.extend(checker.command(at_tck, pin));
-            if pin.driver().is_some() {
-                data.push(at_tck + checker.rules.latency(pin));
-            }
+            found
         }
-        for data_tck in data {
-            found.extend(checker.data(data_tck, data_tck + 4, Driver::Dram));
-        }
-        found
     }
 
     /// Laps that keep all rules and laps that break some, with REFs in them or not, too often and too seldom: where a lap was clean from one stand
@@ -156,9 +158,10 @@ mod tests {
         for seed in 0..6000 {
             let mut random = Random(seed);
             let rules = rules(seed % 50 == 0, 400 + 100 * (seed % 40));
-            let mut each = PinChecker::new(rules.clone());
-            let mut whole = PinChecker::new(rules);
-            let mut both = |tck, pin| assert_eq!(each.command(tck, pin), whole.command(tck, pin));
+            let new = || Told(PinChecker::new(rules.clone()), VecDeque::new());
+            let [mut each, mut whole] = [new(), new()];
+            let mut both =
+                |tck, pin| assert_eq!(each.0.command(tck, pin), whole.0.command(tck, pin));
             let mut tck = 5;
             if random.below(2) == 0 {
                 both(tck, Pin::Ref);
@@ -166,32 +169,33 @@ mod tests {
             }
             let (lap_tck, lap) = lap(&mut random);
             for row in 0..2 {
-                tell(&mut whole, tck, row, &lap);
-                tell(&mut each, tck, row, &lap);
+                assert_eq!(whole.lap(tck, row, &lap), each.lap(tck, row, &lap));
                 tck += lap_tck;
             }
-            let stand = whole.stand(tck);
-            let found = tell(&mut whole, tck, 2, &lap);
-            assert_eq!(found, tell(&mut each, tck, 2, &lap));
+            let stand = whole.0.stand(tck);
+            let found = whole.lap(tck, 2, &lap);
+            assert_eq!(found, each.lap(tck, 2, &lap));
             tck += lap_tck;
-            let count = 1 + random.below(4);
-            let is_clean = found.is_empty() && stand.is_some() && whole.stand(tck) == stand;
+            let count = 1 + random.below(4) + random.below(2) * random.below(40);
+            let is_clean = found.is_empty() && stand.is_some() && whole.0.stand(tck) == stand;
             broken += u64::from(!found.is_empty());
             let refs = (0..count).flat_map(|n| {
                 let refs = lap.iter().filter(|(_, pin)| *pin == Pin::Ref);
                 refs.map(move |(at_tck, _)| tck + n * lap_tck + at_tck)
             });
             let refs: Vec<u64> = refs.collect();
-            if is_clean && whole.pass(count * lap_tck, tck + count * lap_tck, &refs) {
+            if is_clean && whole.0.pass(count * lap_tck, tck + count * lap_tck, &refs) {
                 passed[usize::from(!refs.is_empty())] += 1;
                 for row in 0..count {
-                    assert_eq!(tell(&mut each, tck + row * lap_tck, 3 + row as usize, &lap), []);
+                    assert_eq!(each.lap(tck + row * lap_tck, 3 + row as usize, &lap), []);
                 }
+                whole.1.iter_mut().for_each(|data_tck| *data_tck += count * lap_tck);
                 tck += count * lap_tck;
             }
-            assert_eq!(tell(&mut whole, tck, 9, &lap), tell(&mut each, tck, 9, &lap), "{seed}");
+            assert_eq!(whole.lap(tck, 99, &lap), each.lap(tck, 99, &lap), "{seed}");
             tck += lap_tck;
-            assert_eq!(whole.stand(tck), each.stand(tck), "{seed}");
+            assert_eq!(whole.0.stand(tck), each.0.stand(tck), "{seed}");
+            let [Told(mut each, _), Told(mut whole, _)] = [each, whole];
             for pin in
                 [Pin::Act { bank: 3, row: 1 }, Pin::RdAll { column: 0 }, Pin::Ref, Pin::PreAll]
             {
@@ -200,6 +204,6 @@ mod tests {
             }
             assert_eq!(whole.finish(tck + 5000), each.finish(tck + 5000));
         }
-        assert!(passed[0] > 1500 && passed[1] > 500 && broken > 300, "{passed:?} {broken}");
+        assert!(passed[0] > 1500 && passed[1] > 250 && broken > 300, "{passed:?} {broken}");
     }
 }
