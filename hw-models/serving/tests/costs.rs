@@ -40,19 +40,24 @@ fn knots_of_modules_that_are_built_in_are_the_cycle_models() {
     let spec = DeviceSpec::built_in("gddr6-aim").expect("a preset");
     let llm = Llm::new("qwen1.5-7b", pimlico_model::presets()["qwen1.5-7b"].clone());
     let memo = Memo::built_in(1);
-    let setup = ModuleSetup { channels: 16, io_buffers: IoBuffers::PingPong, lanes: 16 };
-    let costs = ModuleCosts::new(&memo, &spec, &llm, setup, &Contexts::Knots).expect("costs");
-    assert_eq!(memo.entries().0, 0, "the default channel's tables are not built in");
-    let short: Vec<_> = costs.products.knots().iter().filter(|knot| knot.tokens <= 8192).collect();
-    let mut random = generator(2);
-    for _ in 0..20 {
-        let knot = short[(random.next_u64() % short.len() as u64) as usize];
-        // A context takes as long as its whole chunks.
-        for tokens in [knot.tokens, knot.tokens - 15] {
-            let (products, softmax) =
-                ModuleCosts::exact(&spec, &llm, setup, tokens).expect("a cost");
-            assert_eq!((knot.ps, costs.products.ps(tokens)), (products, products), "{tokens}");
-            assert!(costs.softmax.ps(tokens).abs_diff(softmax) * 200 <= softmax, "{tokens}");
+    let module = ModuleSetup { channels: 16, io_buffers: IoBuffers::PingPong, lanes: 16 };
+    // Of `lol-pim` and of `pim-hfa`, which has a head in one channel.
+    let head_first = ModuleSetup { channels: 1, io_buffers: IoBuffers::Single, lanes: 16 };
+    for setup in [module, head_first] {
+        let costs = ModuleCosts::new(&memo, &spec, &llm, setup, &Contexts::Knots).expect("costs");
+        assert_eq!(memo.entries().0, 0, "the default channel's tables are not built in");
+        let short: Vec<_> =
+            costs.products.knots().iter().filter(|knot| knot.tokens <= 8192).collect();
+        let mut random = generator(2);
+        for _ in 0..20 {
+            let knot = short[(random.next_u64() % short.len() as u64) as usize];
+            // A context takes as long as its whole chunks.
+            for tokens in [knot.tokens, knot.tokens - 15] {
+                let (products, softmax) =
+                    ModuleCosts::exact(&spec, &llm, setup, tokens).expect("a cost");
+                assert_eq!((knot.ps, costs.products.ps(tokens)), (products, products), "{tokens}");
+                assert!(costs.softmax.ps(tokens).abs_diff(softmax) * 200 <= softmax, "{tokens}");
+            }
         }
     }
 }

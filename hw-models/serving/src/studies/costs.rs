@@ -119,14 +119,17 @@ pub fn run(memo: &Memo, settings: &Settings<'_>) -> Result<Study, ServingError> 
         exact.iter().map(|&(_, (device, table))| off(table, device)).collect();
     let what = format!("the mean of {PHASES} chunks, with refresh where it falls");
     let with_refresh = add(Compared { device: &spec.name, what, table, differences });
-    for io_buffers in [IoBuffers::PingPong, IoBuffers::Single] {
-        let setup = ModuleSetup { channels: 16, io_buffers, lanes: 16 };
+    // Those of `lol-pim`, with single buffers, and of `pim-hfa`, which has a head in one channel.
+    let setups = [(16, IoBuffers::PingPong), (16, IoBuffers::Single), (1, IoBuffers::Single)];
+    for (channels, io_buffers) in setups {
+        let setup = ModuleSetup { channels, io_buffers, lanes: 16 };
         let costs = ModuleCosts::new(memo, channel, module_llm, setup, &Contexts::Knots)?;
         let most = costs.products.knots().last().map_or(DENSE, |knot| knot.tokens);
         let exact = exactly(memo, &contexts(settings, most), |context| {
             ModuleCosts::exact(channel, module_llm, setup, context)
         })?;
-        let what = format!("products of a module, {}", io_buffers.name());
+        let of = if channels == 1 { "channel" } else { "module" };
+        let what = format!("products of a {of}, {}", io_buffers.name());
         let (device, table) = (&channel.name, &costs.products);
         let products = exact.iter().map(|&(tokens, (products, _))| (tokens, products));
         let differences = self::differences(table, products);
