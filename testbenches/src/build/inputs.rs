@@ -4,7 +4,8 @@
 use super::BuildError;
 use super::cache::Digest;
 use super::source;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -44,11 +45,18 @@ impl Sources {
         };
         let texts = files.iter().map(text).collect::<Result<Vec<_>, _>>()?;
         let mut needs = vec![Vec::new(); files.len()];
-        let number = |word: &str| files.iter().position(|file| names(file, word));
+        // The first file of each name: there are many words.
+        let mut numbers = HashMap::new();
+        for (number, file) in files.iter().enumerate() {
+            let stem = file.file_stem().and_then(OsStr::to_str);
+            if let Some(stem) = stem {
+                numbers.entry(stem).or_insert(number);
+            }
+        }
         for (own, text) in texts.iter().enumerate() {
             let words = source::words(text);
             for (word, before) in words.iter().zip(std::iter::once(&"").chain(&words)) {
-                if let Some(other) = number(word).filter(|other| *other != own) {
+                if let Some(&other) = numbers.get(word).filter(|other| **other != own) {
                     needs[own].push(other);
                     if *before == "bind" {
                         needs[other].push(own);
