@@ -65,8 +65,11 @@ impl Module<'_> {
             // Assertions read the reset at a clock's edge; scripts/lint holds the design to the rule.
             &["-Wall", "-Wno-SYNCASYNCNET"]
         };
+        // The compiler takes longer for one long function than for what it says in several: by half for a controller.
+        let split = ["--output-split-cfuncs", "500"];
         let mut arguments: Vec<String> = ["--cc", "--assert", "-O3"]
             .into_iter()
+            .chain(split)
             .chain(self.is_traced.then_some("--trace"))
             .chain(warnings.iter().copied())
             .chain(["--x-assign", "unique", "--x-initial", initial])
