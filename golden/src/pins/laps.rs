@@ -150,8 +150,9 @@ mod tests {
         }
     }
 
-    /// Laps that keep all rules and laps that break some, with REFs in them or not, too often and too seldom: where a lap was clean from one stand
-    /// to the same, a checker that passes the next ones and is told the last finds later what one finds that was told all.
+    /// Laps that keep all rules and laps that break some, with REFs in them or not, too often and too seldom: where a lap was clean
+    /// from one stand to the same, a checker that passes the next ones and is told the last finds later what one finds that was told
+    /// all.
     #[test]
     fn laps_that_are_passed_are_judged_as_told() {
         let (mut passed, mut broken) = ([0; 2], 0);

@@ -10,6 +10,7 @@
 mod initialisation;
 mod message;
 mod polling;
+mod refs;
 
 use crate::memory_controller::{MemoryController, Transaction};
 use message::{ModuleStatus, QUEUE, RESULTS, Stream, WINDOW_ROW};
@@ -18,12 +19,12 @@ use pimlico_device::dispatch::{self, DispatchError, Made, PATIENCE_TCK, Start};
 use pimlico_device::mapping::BURST;
 use pimlico_device::spd::{Description, SpdModule, SpdTiming};
 use pimlico_device::{
-    BurstHost, Config, ConfigError, Device, DeviceError, Dimm, HostLatency, HostStep, HostTransfer,
-    Loads, Options, PinWatch, Rank, RankDevice, Sent, SetUp, Statistics, Stretches, Timeline,
-    WriteRun,
+    BurstHost, Config, ConfigError, Device, DeviceError, Dimm, HostTransfer, Loads, Options,
+    PinWatch, Rank, RankDevice, Sent, SetUp, Statistics, Timeline,
 };
 use pimlico_dpa::types::{Load, LoadKind, PinCommand, Pins};
 use polling::Polling;
+use refs::SeeRefs;
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
@@ -490,48 +491,6 @@ impl<D: Dimm> Device for Attached<D> {
 
     fn finish_trace(&mut self) -> io::Result<()> {
         self.dimm.finish_trace()
-    }
-}
-
-/// A host whose REFs are seen.
-struct SeeRefs<'a> {
-    host: &'a mut dyn BurstHost,
-    rfc_tck: u64,
-    refreshed_tck: &'a mut u64,
-}
-
-impl BurstHost for SeeRefs<'_> {
-    fn latency(&self) -> HostLatency {
-        self.host.latency()
-    }
-
-    fn next(&mut self, from_tck: u64) -> HostStep {
-        let step = self.host.next(from_tck);
-        if let HostStep::Command { at_tck, pins: Pins { command: PinCommand::Ref, .. }, .. } = step
-        {
-            *self.refreshed_tck = at_tck + self.rfc_tck;
-        }
-        step
-    }
-
-    fn read(&mut self, beats: Beats) {
-        self.host.read(beats);
-    }
-
-    fn run(&mut self, from_tck: u64) -> Option<WriteRun> {
-        self.host.run(from_tck)
-    }
-
-    fn take_run(&mut self, run: &WriteRun, written: Option<&mut dyn FnMut(&Beats)>) {
-        self.host.take_run(run, written);
-    }
-
-    fn stretches(&mut self) -> Stretches {
-        self.host.stretches()
-    }
-
-    fn take_stretch(&mut self) {
-        self.host.take_stretch();
     }
 }
 
