@@ -39,6 +39,7 @@ FIGURES = [
         "with data",
     ),
     Figure("24 heads of 16K, whole process", "figures/attention, 24 heads of 16K", "MAC/s", 150e6, "with data"),
+    Figure("the same on two ranks", "figures/attention, 24 heads of 16K on two ranks", "MAC/s", 150e6, "with data"),
     Figure("GEMV of 4096 x 4096 on l3, whole process", "figures/gemv on l3", "MAC/s", 150e6, "with data"),
     Figure("the same on an AiM channel", "figures/gemv on an AiM channel", "MAC/s", 100e6, "with data"),
     Figure("a head of 128K with data", "figures/attention, a head of 128K", "s", 0.4),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! What a host needs of a device, whoever executes it.
 //!
-//! [`Device`] is what all have. One with a dispatcher ([`Loads`]) runs programs: its host loads them with what they need,
-//! starts them, and reads what they make. [`RankDevice`] is a rank, of which [`Ranks`](crate::Ranks) are built, and
+//! [`Device`] is what all have. One with a dispatcher ([`Loads`]) runs programs ([`Runs`]): its host loads them with what they
+//! need, starts them, and reads what they make. [`RankDevice`] is a rank, of which [`Ranks`](crate::Ranks) are built, and
 //! [`AimDevice`](crate::aim::AimDevice) a module of AiM channels. [`Lp5Device`](crate::lp5::Lp5Device) has none: its host
 //! reads and writes. Whatever ends a run is a [`DeviceError`].
 
@@ -28,6 +28,16 @@ pub trait Loads {
 
     /// Sets the factor of the scores, a binary16 number.
     fn set_scale(&mut self, scale: u16);
+}
+
+/// What executes programs of a rank, be it a device or a model without time.
+pub trait Runs: Loads {
+    /// How it works.
+    fn options(&self) -> Options;
+
+    /// Runs a request, and tells what it makes as it comes. A device ends with all banks closed and no REF owed, even
+    /// after a fault: what was dispatched before it is done.
+    fn run(&mut self, start: Start<'_>, made: &mut dyn FnMut(Made)) -> Result<(), DeviceError>;
 }
 
 /// A device, as its host has it. Time goes in tCK since the reset.
@@ -57,16 +67,9 @@ pub trait Device {
 
 /// An L3 module of one rank.
 ///
-/// The host has the chips' pins ([`step_memory`](Self::step_memory)) or starts a program ([`run`](Self::run)), which
+/// The host has the chips' pins ([`step_memory`](Self::step_memory)) or starts a program ([`run`](Runs::run)), which
 /// returns with all banks closed and no REF owed.
-pub trait RankDevice: Device + Loads {
-    /// How it works.
-    fn options(&self) -> Options;
-
-    /// Runs a request, and tells what it makes as it comes. Ends with all banks closed and no REF owed, even
-    /// after a fault: what was dispatched before it is done.
-    fn run(&mut self, start: Start<'_>, made: &mut dyn FnMut(Made)) -> Result<(), DeviceError>;
-
+pub trait RankDevice: Device + Runs {
     /// The end of the last REF that the host has issued.
     fn refreshed_tck(&self) -> u64;
 

@@ -12,7 +12,7 @@
 //! | [`spec`] | [`DeviceSpec`]: a device, from a file |
 //! | `kinds` | [`SystemKind`]: the kinds of devices, and what a file may say of each |
 //! | `ranks` | [`Ranks`]: a device of many, behind the host's channels |
-//! | `rank` | [`Rank`]: all of a rank, one tCK at a time, and the programs that it executes |
+//! | `rank` | [`Rank`]: all of a rank, one tCK at a time, and the programs that it executes; [`FunctionalRank`]: the same without time |
 //! | [`aim`] | a module of GDDR6-AiM channels, with the same units |
 //! | [`lp5`] | LPDDR5X-PIM: its channels, where a matrix lies in it, and by which addresses |
 //! | [`neupims`] | NeuPIMs: channels of HBM2 with two row buffers at each bank |
@@ -94,7 +94,7 @@ pub use bursts::{
 };
 pub use chips::Chips;
 pub use config::{Config, ConfigError, Currents, Organisation, Timing};
-pub use device::{Device, Loads, RankDevice};
+pub use device::{Device, Loads, RankDevice, Runs};
 pub use dimm::{Dimm, Onlooker};
 pub use dram::{Cells, Dram};
 pub use error::{DeviceError, Hazard};
@@ -103,7 +103,7 @@ pub use module::ModuleDevice;
 pub use options::{Gear, Normalise, Options, SumFormat};
 pub use pimlico_ports::Mismatch;
 pub use pins::{BusDriver, Looks, PinLaps, PinWatch};
-pub use rank::{Rank, UnitInput, UnitWatch};
+pub use rank::{FunctionalRank, Rank, UnitInput, UnitWatch};
 pub use ranks::{RankRun, Ranks, Together};
 pub use set_up::{Sent, SetUp};
 pub use sizes::{Burst, CHIPS, HEADS, LANES, PARTIAL_SUMS, SCORE_BUFFER, SHARED_WORDS};

@@ -20,7 +20,7 @@ use pimlico_device::mapping::BURST;
 use pimlico_device::spd::{Description, SpdModule, SpdTiming};
 use pimlico_device::{
     BurstHost, Config, ConfigError, Device, DeviceError, Dimm, HostTransfer, Loads, Options,
-    PinWatch, Rank, RankDevice, Sent, SetUp, Statistics, Timeline,
+    PinWatch, Rank, RankDevice, Runs, Sent, SetUp, Statistics, Timeline,
 };
 use pimlico_dpa::types::{Load, LoadKind, PinCommand, Pins};
 use polling::Polling;
@@ -494,7 +494,7 @@ impl<D: Dimm> Device for Attached<D> {
     }
 }
 
-impl<D: Dimm> RankDevice for Attached<D> {
+impl<D: Dimm> Runs for Attached<D> {
     fn options(&self) -> Options {
         self.dimm.options()
     }
@@ -521,7 +521,9 @@ impl<D: Dimm> RankDevice for Attached<D> {
             self.take_read(&mut run, made)?;
         }
     }
+}
 
+impl<D: Dimm> RankDevice for Attached<D> {
     fn refreshed_tck(&self) -> u64 {
         self.refreshed_tck
     }

@@ -8,7 +8,7 @@
 use crate::program::ProgramError;
 use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{DeviceError, Loads, RankDevice};
+use pimlico_device::{DeviceError, Loads, Runs};
 use pimlico_dpa::types::LoadKind;
 use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW, REQUESTS, Request, Tables};
 
@@ -286,10 +286,10 @@ impl Driver {
         Ok(())
     }
 
-    /// Runs a request; see [`RankDevice::run`].
+    /// Runs a request; see [`Runs::run`].
     pub fn run(
         &self,
-        rank: &mut dyn RankDevice,
+        rank: &mut dyn Runs,
         start: Start<'_>,
         made: &mut dyn FnMut(Made),
     ) -> Result<(), DeviceError> {

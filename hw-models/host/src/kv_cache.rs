@@ -9,13 +9,13 @@ use crate::driver::KvRows;
 use crate::memory_controller::{LOOK_AHEAD, MemoryController, NoSuchPlace, Transaction};
 pub use crate::stretches::KnownStretches;
 use crate::stretches::{Key, Recording};
-use crate::strips::{HeadStrips, Regular, Strips, Writing};
+use crate::strips::{HeadStrips, Regular, Strip, Strips, Writing};
 use pimlico_device::data_bus::{BEATS, Beats};
 use pimlico_device::mapping::{self, HeadLayout, Place};
 use pimlico_device::spd::{Description, SpdError, Values};
 use pimlico_device::{
-    BURST_TCK, BurstHost, CHIPS, Config, DeviceError, HostLatency, HostStep, RankDevice,
-    Statistics, Stretches, WriteRun, WriteStretch,
+    BURST_TCK, BurstHost, CHIPS, Config, DeviceError, FunctionalRank, HostLatency, HostStep,
+    RankDevice, Statistics, Stretches, WriteRun, WriteStretch,
 };
 use pimlico_dpa::types::{PinCommand, Pins};
 use pimlico_model::data::Head;
@@ -336,6 +336,20 @@ impl<W: Work> BurstHost for Transfer<'_, W> {
             self.host.take_stretch();
             self.work.skip(stretch.count() as usize);
         }
+    }
+}
+
+/// Writes strips to a rank without time.
+pub fn fill(rank: &mut FunctionalRank, mut strips: impl Strips) {
+    let mut number = 0;
+    while let Some(Strip { row, column, columns, banks }) = strips.strip(number) {
+        for column in column..column + columns {
+            let mut places = banks.iter().map(|bank| Place { bank, row, column });
+            strips.column_beats(number, (row, column), banks.iter(), |beats| {
+                rank.write(places.next().expect("a burst for each bank"), beats);
+            });
+        }
+        number += 1;
     }
 }
 

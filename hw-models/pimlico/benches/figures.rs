@@ -16,10 +16,15 @@ use std::time::Duration;
 const MATRIX: u64 = 4096 * 4096;
 
 /// Name, words of the command, and what it is counted in: multiply-accumulates, tCK, or nothing for a time.
-const FIGURES: [(&str, &str, u64); 11] = [
+const FIGURES: [(&str, &str, u64); 12] = [
     (
         "attention, 24 heads of 16K",
         "l3 attention --model gpt-175b --heads 24 --context 16384",
+        24 * 2 * 128 * 16_384,
+    ),
+    (
+        "attention, 24 heads of 16K on two ranks",
+        "l3 attention --model gpt-175b --heads 24 --context 16384 --ranks 2 --threads 1",
         24 * 2 * 128 * 16_384,
     ),
     ("gemv on l3", "l3 gemv --rows 4096 --cols 4096", MATRIX),

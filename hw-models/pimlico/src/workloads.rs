@@ -290,7 +290,7 @@ pub fn tokens_of(report: &Report) -> usize {
 /// The cost alone, on all cores.
 pub fn all_cores() -> How {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
-    How { threads, timing_only: true, with_data: false }
+    How { timing_only: true, with_data: false, ..How::from(threads) }
 }
 
 fn layer_name(ranks: Topology) -> String {

@@ -10,6 +10,7 @@ mod changed_programs;
 mod checkpoint;
 mod decode;
 mod engine;
+mod functional;
 mod gemv;
 mod groups;
 mod host_protocol;

@@ -136,7 +136,7 @@ fn equal<T: PartialEq + Debug>(
 }
 
 /// Cases of a test: a few, and the same in every run; others, and more, where `PROPTEST_CASES` asks for them.
-fn cases(few: u32) -> ProptestConfig {
+pub fn cases(few: u32) -> ProptestConfig {
     let all = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     match std::env::var("PROPTEST_CASES") {
         Ok(_) => all,

@@ -4,9 +4,7 @@
 use pimlico_device::dispatch::{DispatchError, Start};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::{HeadLayout, Place};
-use pimlico_device::{
-    Config, DeviceError, Gear, Loads, Options, Rank, RankDevice, SumFormat, Timing,
-};
+use pimlico_device::{Config, DeviceError, Gear, Loads, Options, Rank, Runs, SumFormat, Timing};
 use pimlico_dpa::types::LoadKind;
 use pimlico_dpa::{
     CommandWord, Condition, Dispatch, Instruction, Opcode, REQUESTS, Status, Tables, expand,

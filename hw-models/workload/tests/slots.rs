@@ -294,7 +294,7 @@ proptest! {
 
 /// What becomes of a sum when it ends.
 #[derive(Clone, Copy, Debug)]
-enum End {
+pub enum End {
     /// It goes on with the next MACs.
     Open,
     /// Outputs are read.
@@ -307,7 +307,7 @@ enum End {
 
 /// Columns of rows, from one word of the shared buffers on, each with the next.
 #[derive(Clone, Debug)]
-enum Part {
+pub enum Part {
     /// MACs, in one accumulator or as sums over the chips, of a row from a column on, with words from one on. They are part of
     /// a sum.
     Macs {
@@ -331,7 +331,7 @@ const WORDS: u8 = 40;
 
 impl Part {
     /// The commands, and the word behind the last that MACs have read; `behind` is that of the parts before.
-    fn words(&self, behind: &mut u8) -> Vec<CommandWord> {
+    pub fn words(&self, behind: &mut u8) -> Vec<CommandWord> {
         let plain = CommandWord::new;
         let read = |address: ResultAddress, head: u8| CommandWord {
             word: address.bits(),
@@ -382,7 +382,7 @@ impl Part {
     }
 }
 
-fn part() -> impl Strategy<Value = Part> {
+pub fn part() -> impl Strategy<Value = Part> {
     let scores =
         (0..3_u8, any::<bool>()).prop_map(|(head, finishes)| End::Scores { head, finishes });
     let end = prop_oneof![2 => Just(End::Open), 2 => Just(End::Outputs), 2 => scores, 1 => Just(End::Lost)];

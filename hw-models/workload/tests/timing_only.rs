@@ -38,7 +38,7 @@ fn on_chips<T>(
 }
 
 /// A preset, all of whose banks open with one command or in several.
-fn chips() -> impl Strategy<Value = Config> {
+pub fn chips() -> impl Strategy<Value = Config> {
     let one_of = |n: usize, faw_banks| {
         let spec = DeviceSpec::built_in(Config::RANKS[n]).expect("a preset");
         let mut config = spec.config();
@@ -50,7 +50,7 @@ fn chips() -> impl Strategy<Value = Config> {
 }
 
 /// Ways of a rank.
-fn ways() -> impl Strategy<Value = Options> {
+pub fn ways() -> impl Strategy<Value = Options> {
     let gear = prop_oneof![Just(Gear::One), Just(Gear::Two), Just(Gear::Four)];
     (any::<[bool; 3]>(), gear).prop_map(|([refresh, late, wide], gear)| Options {
         refresh,

@@ -221,7 +221,16 @@ impl<A: SumElement> BankPus<A> {
         self.step_arrived(at_tck, arrived)
     }
 
-    /// The same with columns that are at the PUs.
+    /// What an RD_ALL does, however long that takes: where it ends a sum, the results are new behind it.
+    pub fn compute(&mut self, Read { mac, row, column }: Read, cells: &Dram) {
+        let bursts = cells.read_all_banks(row, column);
+        let (_, mut is_new) = self.step_arrived(self.next_slot_tck, Some((mac, bursts)));
+        while mac.last && !is_new && self.slots_left > 0 {
+            (_, is_new) = self.step_arrived(self.next_slot_tck, None);
+        }
+    }
+
+    /// One tCK, perhaps with columns that are at the PUs.
     fn step_arrived(&mut self, at_tck: u64, read: Option<(Mac, &[Burst])>) -> (bool, bool) {
         match read {
             Some(_) => self.slots_left = IDLE_SLOTS,

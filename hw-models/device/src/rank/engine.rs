@@ -11,7 +11,8 @@ use super::patience::Patience;
 use super::play::Play;
 use super::sequencer::Sequencer;
 use super::slot::Slots;
-use super::softmax::{SoftmaxInput, SoftmaxWay, softmax_way};
+use super::softening::Behind;
+use super::softmax::{SoftmaxWay, softmax_way};
 use super::sums::{Added, SumWay, WATCHED, sum_way};
 use super::watch::{UnitInput, UnitWatch};
 use super::wave::RankWave;
@@ -26,8 +27,7 @@ use crate::error::DeviceError;
 use crate::options::Options;
 use crate::pins::BusDriver;
 use crate::record::Record;
-use pimlico_dpa::types::{Element, PinCommand, Pins, RankEvents, RankResults, Score};
-use pimlico_ports::U;
+use pimlico_dpa::types::{PinCommand, Pins, RankEvents, RankResults};
 use pimlico_units::rank::{PimKey, SequencerOut};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -372,8 +372,7 @@ impl Rank {
         added
     }
 
-    /// Scores, weights and, where they are normalised late, sums through the softmax unit; `added` is what comes
-    /// out of the adder unit. Returns whether the softmax unit works.
+    /// What comes out of the adder unit through the softmax unit. Returns whether that works.
     fn step_softmax(
         &mut self,
         asked: &SequencerOut,
@@ -382,56 +381,19 @@ impl Rank {
         events: &mut RankEvents,
         tell: &mut dyn FnMut(Made),
     ) -> bool {
-        let context = self.sums.context();
-        let asks = asked.finish_valid_o || asked.weigh_valid_o || word_taken;
-        let comes = added.tree.is_some() || added.reads.is_some() || context.is_some();
-        if !asks && !comes && self.watch.is_none() && self.softmax.rests() {
+        let lanes = self.options.gear.tck();
+        let mut behind = Behind { sums: &mut *self.sums, softmax: &mut *self.softmax, lanes };
+        if self.watch.is_none() && behind.rests(asked, added, word_taken) {
             self.results = None;
             return false;
         }
-        let is_late = self.softmax.is_late();
-        let sum = context.filter(|_| is_late).map(|context| (context.sums[0], context.head));
-        let given = SoftmaxInput { tree: added.tree, reads: added.reads, word_taken, sum };
-        let made = self.softmax.step(asked, &given);
-        if asks || made.works {
+        let works;
+        (works, self.results) = behind.step(asked, added, word_taken, events, tell);
+        if asked.finish_valid_o || asked.weigh_valid_o || word_taken || works {
             self.spoil_laps();
         }
-        self.sums.give_outputs(self.softmax.partial_outputs());
         self.watch(|rank| Some(UnitInput::SoftmaxUnit(rank.softmax.unit_input())));
-        let mut elements = [made.context, None, None, None];
-        match context {
-            Some(context) if !is_late => {
-                let count = self.options.gear.tck();
-                self.sums.take_context(count);
-                for (element, bits) in elements.iter_mut().zip(context.rounded).take(count) {
-                    *element = Some(Element { head: context.head, bits });
-                }
-            }
-            _ if made.sum_taken => self.sums.take_context(1),
-            _ => {}
-        }
-        events.scaled = made.scaled;
-        events.finish_taken = made.finish_taken;
-        events.finished = made.finished;
-        events.weigh_taken = made.weigh_taken;
-        events.word_made = made.word_made;
-        events.context_made = U::new(elements.iter().flatten().count() as u64);
-        events.output_made = U::new(made.outputs.iter().flatten().count() as u64);
-        let is_made = events.context_made != U::new(0) || events.output_made != U::new(0);
-        self.results = is_made.then(|| results(&elements, &made.outputs));
-        for Element { head, bits } in made.weights.into_iter().flatten() {
-            tell(Made::Weight { head: head.get() as usize, bits });
-        }
-        for Score { head, bits, .. } in made.scores.into_iter().flatten().filter(|s| !s.masked) {
-            tell(Made::Score { head: head.get() as usize, bits });
-        }
-        for Element { head, bits } in elements.into_iter().flatten() {
-            tell(Made::Context { head: head.get() as usize, bits });
-        }
-        for bits in made.outputs.into_iter().flatten() {
-            tell(Made::Output(bits));
-        }
-        made.works
+        works
     }
 
     /// Shows the inputs of a unit to whoever watches.
@@ -444,20 +406,5 @@ impl Rank {
             watch.cycle(input);
         }
         self.watch = watch;
-    }
-}
-
-/// The elements of the context and the outputs of a cycle, by lane.
-fn results(context: &[Option<Element>; 4], outputs: &[Option<u16>; 4]) -> RankResults {
-    fn valid<T>(lanes: &[Option<T>; 4]) -> U<4> {
-        let bits = lanes.iter().enumerate().map(|(n, lane)| u64::from(lane.is_some()) << n);
-        U::new(bits.sum())
-    }
-    RankResults {
-        context_valid: valid(context),
-        context_element: context.map(Option::unwrap_or_default),
-        output_valid: valid(outputs),
-        output_element: outputs.map(Option::unwrap_or_default),
-        ..RankResults::default()
     }
 }

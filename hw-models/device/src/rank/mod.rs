@@ -27,6 +27,7 @@ mod control;
 mod course;
 mod engine;
 mod front;
+mod functional;
 mod host;
 mod lap;
 mod laps;
@@ -38,6 +39,7 @@ mod run;
 mod sequencer;
 mod slot;
 mod slots;
+mod softening;
 mod softmax;
 mod sums;
 mod waiting;
@@ -45,6 +47,7 @@ mod watch;
 mod wave;
 
 pub use engine::Rank;
+pub use functional::FunctionalRank;
 pub use watch::{UnitInput, UnitWatch};
 
 use crate::bursts::BurstHost;

@@ -50,6 +50,9 @@ pub trait SumWay {
     /// The bank PUs in the first tCK of a cycle; see [`BankPus::step`].
     fn step_bank_pus(&mut self, at_tck: u64, read: Option<Read>, cells: &Dram) -> (bool, bool);
 
+    /// The bank PUs with an RD_ALL, however long it takes: see [`BankPus::compute`].
+    fn compute(&mut self, read: Read, cells: &Dram);
+
     /// No sum is of account: see [`BankPus::leave_data_out`].
     fn leave_data_out(&mut self);
 
@@ -230,6 +233,10 @@ impl<A: SumElement, G: Geared> SumWay for SumPath<A, G> {
 
     fn step_bank_pus(&mut self, at_tck: u64, read: Option<Read>, cells: &Dram) -> (bool, bool) {
         self.bank_pus.step(at_tck, read, cells)
+    }
+
+    fn compute(&mut self, read: Read, cells: &Dram) {
+        self.bank_pus.compute(read, cells);
     }
 
     fn leave_data_out(&mut self) {

@@ -216,7 +216,12 @@ impl RunArguments {
 
     /// How pieces of work are run.
     pub(super) fn how(&self) -> How {
-        How { threads: self.threads(), timing_only: self.timing_only, with_data: false }
+        How {
+            threads: self.threads(),
+            timing_only: self.timing_only,
+            with_data: false,
+            functional: self.backend == Backend::Fast,
+        }
     }
 
     /// Organisation and timing of the DRAM.

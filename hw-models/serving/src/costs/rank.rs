@@ -93,7 +93,7 @@ fn run(config: &Config, options: Options, head: OneHead) -> Result<Report, Workl
     };
     let topology = Topology::new(1, 1, 1).expect("one rank");
     let ranks = Ranks::new(config, topology, &new_rank);
-    let how = How { threads: 1, timing_only: true, with_data: false };
+    let how = How { timing_only: true, with_data: false, ..How::from(1) };
     operator::on_ranks(&ranks, options, how, &head)
 }
 

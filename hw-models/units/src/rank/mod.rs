@@ -41,7 +41,8 @@ pub use relayout_unit::{
 };
 pub use result_path::{ResultPath, ResultPathIn, ResultPathOut, ResultPathProbe};
 pub use sequencer::{
-    SequencedGear, Sequencer, SequencerIn, SequencerOut, SequencerProbe, SequencerSlots,
+    Command, Results, SequencedGear, Sequencer, SequencerIn, SequencerOut, SequencerProbe,
+    SequencerSlots, WORDS, decode,
 };
 pub use slot_timer::{SlotTimer, SlotTimerIn, SlotTimerOut, SlotTimerProbe};
 pub use softmax_path::{SoftmaxPath, SoftmaxPathIn, SoftmaxPathOut, SoftmaxPathProbe};

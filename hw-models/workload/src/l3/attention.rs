@@ -7,7 +7,7 @@ use crate::results::{Attention, Summed, scale};
 use half::f16;
 use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::mapping::{self, HeadLayout, HeadLayoutError};
-use pimlico_device::{Config, DeviceError, Options, RankDevice};
+use pimlico_device::{Config, DeviceError, Options, RankDevice, Runs};
 use pimlico_dpa::{ENTRIES, REQUESTS};
 use pimlico_host::driver::{Driver, DriverError, KvRows, Results};
 use pimlico_host::kv_cache::TransferError;
@@ -81,6 +81,20 @@ pub fn run_head(
     let mut requests = Requests::new(*layout)?;
     let rows = KvRows::adjacent(layout)?;
     requests.run(rank, 0, layout, &rows, queries)
+}
+
+/// The same on a rank without time: all but what it costs.
+pub fn compute_head(
+    rank: &mut dyn Runs,
+    layout: &HeadLayout,
+    queries: &[Vec<u16>],
+) -> Result<Attention, AttentionError> {
+    let mut requests = Requests::new(*layout)?;
+    let rows = KvRows::adjacent(layout)?;
+    let mut one = |queries: &[Vec<u16>], is_last| {
+        requests.compute(rank, 0.into(), layout, &rows, (queries, is_last))
+    };
+    in_turn(layout, queries, &mut one)
 }
 
 /// What of a request is to run.
@@ -187,7 +201,7 @@ impl Requests {
     /// As [`run_together`](Self::run_together).
     pub fn configure(
         &mut self,
-        rank: &mut dyn RankDevice,
+        rank: &mut dyn Runs,
         part: impl Into<Part>,
         layout: &HeadLayout,
         rows: &KvRows,
@@ -235,20 +249,11 @@ impl Requests {
         rows: &KvRows,
         queries: &[Vec<u16>],
     ) -> Result<Attention, AttentionError> {
-        let (of, mut whole) = (part.into(), Attention::default());
-        let mut chunks = queries.chunks(program::heads_at_once(layout.context)).peekable();
-        while let Some(queries) = chunks.next() {
-            let is_last = chunks.peek().is_none();
-            let part = self.run_heads(rank, of, layout, rows, (queries, is_last))?;
-            whole.scores.extend(part.scores);
-            whole.weights.extend(part.weights);
-            whole.context.extend(part.context);
-            whole.summed.extend(part.summed);
-            let begin_tck = whole.statistics.cycles;
-            whole.transfers.extend(part.transfers.into_iter().map(|part| part.after(begin_tck)));
-            whole.statistics = whole.statistics.and(part.statistics);
-        }
-        Ok(whole)
+        let part = part.into();
+        let mut one = |queries: &[Vec<u16>], is_last| {
+            self.run_heads(rank, part, layout, rows, (queries, is_last))
+        };
+        in_turn(layout, queries, &mut one)
     }
 
     /// The same, all heads at once: in one pass, if the score buffer has room for their scores, else in
@@ -274,6 +279,20 @@ impl Requests {
         part: Part,
         layout: &HeadLayout,
         rows: &KvRows,
+        queries: (&[Vec<u16>], bool),
+    ) -> Result<Attention, AttentionError> {
+        rank.begin();
+        let made = self.compute(rank, part, layout, rows, queries)?;
+        Ok(Attention { statistics: rank.end(), transfers: rank.take_transfers(), ..made })
+    }
+
+    /// All but what it costs.
+    fn compute(
+        &mut self,
+        rank: &mut dyn Runs,
+        part: Part,
+        layout: &HeadLayout,
+        rows: &KvRows,
         (queries, is_last): (&[Vec<u16>], bool),
     ) -> Result<Attention, AttentionError> {
         let (heads, context) = (queries.len(), layout.context);
@@ -291,7 +310,6 @@ impl Requests {
         let [mut scores, mut weights, mut contexts] =
             [context, context, elements].map(|count| vec![Results::new(count); heads]);
         rank.set_scale(f16::from_f64(scale(layout.head_dim)).to_bits());
-        rank.begin();
         let start =
             Start { request: slot, address, operands: &operands, context: elements, outputs: 0 };
         self.driver.run(rank, start, &mut |made| {
@@ -306,7 +324,6 @@ impl Requests {
                 of_head.push(bits);
             }
         })?;
-        let statistics = rank.end();
         if ends_layer {
             *current = (*current + 1) % self.layers;
         }
@@ -317,15 +334,14 @@ impl Requests {
         let mut context = complete("context", contexts)?;
         context.iter_mut().for_each(|head| head.truncate(layout.head_dim));
         let (scores, weights) = (complete("score", scores)?, complete("softmax", weights)?);
-        let transfers = rank.take_transfers();
-        let summed = vec![self.summed(rank, layout, heads); heads];
-        Ok(Attention { scores, weights, context, summed, statistics, transfers })
+        let summed = vec![self.summed(rank.options(), layout, heads); heads];
+        Ok(Attention { scores, weights, context, summed, ..Attention::default() })
     }
 
     /// How the sums of so many heads at once are formed. Of several sums, heads or parts of V, each leaves the banks with
     /// a row; a sum that is alone, with a pass.
-    fn summed(&self, rank: &dyn RankDevice, layout: &HeadLayout, heads: usize) -> Summed {
-        let Options { normalise, sums, .. } = rank.options();
+    fn summed(&self, options: Options, layout: &HeadLayout, heads: usize) -> Summed {
+        let Options { normalise, sums, .. } = options;
         let row = layout.columns() * layout.groups();
         let used = program::score_buffer_use(layout, heads);
         let pass = if used.kind == Passes::One { usize::MAX } else { used.block };
@@ -337,4 +353,28 @@ impl Requests {
         };
         Summed::Rank { normalise, sums, tokens }
     }
+}
+
+/// What is made of query heads, told whether they are the last.
+type OfHeads<'a> = dyn FnMut(&[Vec<u16>], bool) -> Result<Attention, AttentionError> + 'a;
+
+/// Runs query heads that share K and V, so many at once as there are numbers of heads.
+fn in_turn(
+    layout: &HeadLayout,
+    queries: &[Vec<u16>],
+    run: &mut OfHeads<'_>,
+) -> Result<Attention, AttentionError> {
+    let mut whole = Attention::default();
+    let mut chunks = queries.chunks(program::heads_at_once(layout.context)).peekable();
+    while let Some(queries) = chunks.next() {
+        let part = run(queries, chunks.peek().is_none())?;
+        whole.scores.extend(part.scores);
+        whole.weights.extend(part.weights);
+        whole.context.extend(part.context);
+        whole.summed.extend(part.summed);
+        let begin_tck = whole.statistics.cycles;
+        whole.transfers.extend(part.transfers.into_iter().map(|part| part.after(begin_tck)));
+        whole.statistics = whole.statistics.and(part.statistics);
+    }
+    Ok(whole)
 }

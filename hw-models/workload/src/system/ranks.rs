@@ -4,9 +4,10 @@
 //! What a rank does of a task are its *pieces*: a block of a matrix's rows, or a K and V head of a
 //! request ([`crate::placement`]). A piece is made, written into a rank that has just been reset, run, judged
 //! and dropped before the thread takes the next, so that there are never more data than threads have ranks.
-//! Its results depend only on the piece, and its cost not even on the piece's data: where only the cost is asked
-//! for ([`How::timing_only`]), one of those that are alike is run for all of them, without data unless these are
-//! wanted ([`How::with_data`]).
+//! Its results depend only on the piece, and its cost not even on the piece's data. So one of those that are alike is run
+//! for all of them where only the cost is asked for ([`How::timing_only`]), without data unless these are
+//! wanted ([`How::with_data`]); and where the results of the others are wanted too, a rank without time may compute
+//! them ([`How::functional`]).
 //!
 //! Pieces of a rank run one after the other, ranks side by side ([`Ranks`]), tasks one after the other:
 //! the next one needs the results of all ranks. A task takes as long as its last rank.
@@ -26,11 +27,14 @@ use crate::outcome::Outcome;
 use crate::parallel;
 use crate::placement::{self, Placement};
 use crate::report::{self, Load, OperatorReport, ScoreBuffer, Spread, Stages, Verdict};
+use crate::results::Attention;
 use crate::task::Progress;
 use crate::task::{AttentionTask, MatrixTask, Task, TaskPlan};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{Config, HostTransfer, Mdq, Options, RankDevice, RankRun, Ranks, Statistics};
+use pimlico_device::{
+    Config, FunctionalRank, HostTransfer, Mdq, Options, RankDevice, RankRun, Ranks, Statistics,
+};
 use pimlico_host::kv_cache::{self, HostPort, KnownStretches, TransferError};
 use pimlico_model::data::{Head, Synthetic};
 use std::ops::Range;
@@ -44,6 +48,8 @@ pub struct How {
     pub timing_only: bool,
     /// What is run with `timing_only` has data all the same, and is judged.
     pub with_data: bool,
+    /// Of heads that are alike one is run, and a [`FunctionalRank`] computes the others: the same costs, and the same results.
+    pub functional: bool,
 }
 
 impl How {
@@ -61,10 +67,10 @@ impl How {
     }
 }
 
-/// On so many threads, all of it.
+/// On so many threads, all of it by the device.
 impl From<usize> for How {
     fn from(threads: usize) -> Self {
-        Self { threads, timing_only: false, with_data: true }
+        Self { threads, timing_only: false, with_data: true, functional: false }
     }
 }
 
@@ -122,6 +128,11 @@ impl Work {
         }
     }
 
+    /// Whether a rank without time can compute it.
+    fn can_be_computed(&self) -> bool {
+        matches!(self, Self::Head { .. })
+    }
+
     /// Rows of the banks that it takes.
     fn bank_rows(&self) -> u64 {
         match self {
@@ -142,8 +153,8 @@ impl Work {
     }
 }
 
-/// What a piece did.
-struct Done {
+/// What a piece cost.
+struct Cost {
     statistics: Statistics,
     transfers: Vec<HostTransfer>,
     /// When data were between buffer chip and chips, where ranks share the lines.
@@ -152,17 +163,27 @@ struct Done {
     /// Writing K and V of the last token once more, where that counts.
     append: Option<Statistics>,
     findings: Findings,
-    result: Judged,
 }
 
-impl Done {
+impl Cost {
     /// The same with the multiply-accumulates of its piece, which no port shows.
     fn asking_for(self, macs: u64) -> Self {
         Self { statistics: Statistics { macs, ..self.statistics }, ..self }
     }
 }
 
-/// Its results, beside the right ones.
+/// What was done of a piece: its cost, if that was not known of another, and its results.
+type Done = (Option<Cost>, Judged);
+
+/// A piece, what it cost, and its results.
+#[derive(Clone, Copy)]
+struct Ran<'a> {
+    piece: &'a Piece,
+    cost: &'a Cost,
+    result: &'a Judged,
+}
+
+/// Results of a piece, beside the right ones.
 enum Judged {
     Rows(Products),
     Head(Box<HeadJudgement>),
@@ -250,15 +271,15 @@ impl<'a> ManyRanks<'a> {
         bank_rows
     }
 
-    /// A task, of what its pieces did, which are in the order of their ranks, and whether these were run themselves.
-    fn operator(&self, task: &Task, done: &[(&Piece, &Done, bool)]) -> OperatorReport {
+    /// A task, of what its pieces did, which are in the order of their ranks.
+    fn operator(&self, task: &Task, ran: &[Ran<'_>]) -> OperatorReport {
         let mut runs: Vec<RankRun> = Vec::new();
-        for (piece, done, _) in done {
+        for Ran { piece, cost, .. } in ran {
             let next = RankRun {
                 rank: piece.rank,
-                statistics: done.statistics,
-                transfers: done.transfers.clone(),
-                mdq: done.mdq.clone(),
+                statistics: cost.statistics,
+                transfers: cost.transfers.clone(),
+                mdq: cost.mdq.clone(),
             };
             match runs.last_mut().filter(|run| run.rank == piece.rank) {
                 Some(run) => run.then(next),
@@ -266,21 +287,21 @@ impl<'a> ManyRanks<'a> {
             }
         }
         let spread = Spread::new(self.ranks, &runs);
-        OperatorReport::on_ranks(task.name(), self.ranks, &spread, task.macs(), judgement(done))
+        OperatorReport::on_ranks(task.name(), self.ranks, &spread, task.macs(), judgement(ran))
     }
 
     /// Adding K and V of a task's last tokens, where it counts.
-    fn append(&self, done: &[(&Piece, &Done, bool)]) -> Option<OperatorReport> {
-        let writes = done.iter().filter_map(|(piece, done, _)| Some((piece.rank, done.append?)));
+    fn append(&self, ran: &[Ran<'_>]) -> Option<OperatorReport> {
+        let writes = ran.iter().filter_map(|ran| Some((ran.piece.rank, ran.cost.append?)));
         let writes: Vec<_> = writes.collect();
         let spread = (!writes.is_empty()).then(|| Spread::of_writes(self.ranks, &writes))?;
         Some(OperatorReport::on_ranks(report::APPEND, self.ranks, &spread, 0, Verdict::default()))
     }
 
     /// Writing all pieces, on all channels.
-    fn load(&self, pieces: &[Piece], done: &[&Done]) -> Load {
-        let loads = pieces.iter().zip(done).map(|(piece, done)| (piece.rank, done.load.0));
-        let bytes = done.iter().map(|done| done.load.1).sum();
+    fn load(&self, ran: &[Ran<'_>]) -> Load {
+        let loads = ran.iter().map(|ran| (ran.piece.rank, ran.cost.load.0));
+        let bytes = ran.iter().map(|ran| ran.cost.load.1).sum();
         Load::on_ranks(self.ranks, loads, bytes)
     }
 
@@ -344,44 +365,59 @@ impl System for ManyRanks<'_> {
 
     fn run(&mut self, plan: &TaskPlan, progress: Progress<'_>) -> Result<Outcome, WorkloadError> {
         let pieces = self.pieces(plan)?;
-        let How { threads, timing_only, with_data } = self.how;
-        let (to_run, of_piece) = if timing_only { kinds(&pieces) } else { each(&pieces) };
-        let elements = |piece: &&Piece| piece.work.elements();
+        let How { threads, timing_only, with_data, functional } = self.how;
+        // Of each piece the one whose cost is its own as well.
+        let costs_of: Vec<usize> = match (timing_only, functional) {
+            (true, _) => first_alike(&pieces, |_| true),
+            (false, true) => first_alike(&pieces, Work::can_be_computed),
+            (false, false) => (0..pieces.len()).collect(),
+        };
+        let is_done = |n: &usize| !timing_only || costs_of[*n] == *n;
+        let to_do: Vec<usize> = (0..pieces.len()).filter(is_done).collect();
         let ranks = self.ranks;
         // All ranks are alike.
         let (known, clean) = (KnownStretches::default(), CleanStretches::default());
-        let work = |piece: &&Piece| {
-            let done = match timing_only && !with_data {
-                true => time_piece(ranks, piece, plan.io_buffers, (&known, &clean)),
-                false => run_piece(ranks, piece, plan.io_buffers),
+        let work = |&n: &usize| -> Result<Done, WorkloadError> {
+            let piece = &pieces[n];
+            let (cost, result) = match () {
+                () if costs_of[n] != n => {
+                    return Ok((None, compute_piece(ranks.config(), self.options, piece)?));
+                }
+                () if with_data || !timing_only => run_piece(ranks, piece, plan.io_buffers)?,
+                () => time_piece(ranks, piece, plan.io_buffers, (&known, &clean))?,
             };
-            done.map(|done| done.asking_for(piece.work.macs()))
+            Ok((Some(cost.asking_for(piece.work.macs())), result))
         };
-        let done = parallel::map(&to_run, threads, elements, work, progress)?;
-        let notes = self.notes(plan, to_run.len(), pieces.len());
-        let is_run = |(piece, n): (&Piece, &usize)| std::ptr::eq(piece, to_run[*n]);
-        let was_run: Vec<bool> = pieces.iter().zip(&of_piece).map(is_run).collect();
-        let done: Vec<&Done> = of_piece.into_iter().map(|n| &done[n]).collect();
+        let elements = |&n: &usize| pieces[n].work.elements();
+        let done = parallel::map(&to_do, threads, elements, work, progress)?;
+        let notes = self.notes(plan, to_do.len(), pieces.len());
+        let (mut costs, mut results): (Vec<Option<Cost>>, Vec<Judged>) =
+            pieces.iter().map(|piece| (None, piece.work.not_run())).unzip();
+        for (n, done) in to_do.into_iter().zip(done) {
+            (costs[n], results[n]) = done;
+        }
+        let cost = |n: usize| costs[n].as_ref().expect("the first of those that are alike is run");
+        let of_pieces = pieces.iter().zip(&costs_of).zip(&results);
+        let ran: Vec<Ran<'_>> =
+            of_pieces.map(|((piece, &n), result)| Ran { piece, cost: cost(n), result }).collect();
 
-        let findings = |all: Findings, done: &&Done| all.and(done.findings.clone());
         let mut stages = Stages::default();
-        for Done { result, .. } in &done {
+        for Ran { result, .. } in &ran {
             if let Judged::Head(of_head) = result {
                 stages = stages.worse(of_head.stages);
             }
         }
+        let findings = |all: Findings, ran: &Ran<'_>| all.and(ran.cost.findings.clone());
         let operator = |(number, task): (usize, &Task)| {
-            let of_task = pieces.iter().zip(done.iter().copied()).zip(&was_run);
-            let of_task = of_task.map(|((piece, done), was_run)| (piece, done, *was_run));
-            let of_task = of_task.filter(|(piece, ..)| piece.task == number);
+            let of_task = ran.iter().filter(|ran| ran.piece.task == number).copied();
             let of_task = of_task.collect::<Vec<_>>();
             self.append(&of_task).into_iter().chain([self.operator(task, &of_task)])
         };
         Ok(Outcome {
             operators: plan.tasks.iter().enumerate().flat_map(operator).collect(),
             stages,
-            load: self.load(&pieces, &done),
-            findings: done.iter().fold(Findings::default(), findings),
+            load: self.load(&ran),
+            findings: ran.iter().fold(Findings::default(), findings),
             bytes_per_rank: self.bank_rows(&pieces).into_iter().max().unwrap_or(0)
                 * placement::row_bytes(self.ranks.config()),
             notes,
@@ -415,7 +451,11 @@ impl System for ManyRanks<'_> {
 }
 
 /// Makes a piece, runs it on a rank that has just been reset, and judges it.
-fn run_piece(ranks: &Ranks, piece: &Piece, io_buffers: IoBuffers) -> Result<Done, WorkloadError> {
+fn run_piece(
+    ranks: &Ranks,
+    piece: &Piece,
+    io_buffers: IoBuffers,
+) -> Result<(Cost, Judged), WorkloadError> {
     let watched = watched(ranks, piece);
     match &piece.work {
         Work::Rows { operator, seed, block, layout } => {
@@ -424,10 +464,8 @@ fn run_piece(ranks: &Ranks, piece: &Piece, io_buffers: IoBuffers) -> Result<Done
                 .map_err(|error| WorkloadError::matrix(operator, error))
         }
         Work::Head { task, number, group, layout } => {
-            let shape = task.head_shape(*group, layout.context);
-            let first = number / task.contexts.len() * task.group;
-            let head = Head::synthetic(shape, task.seed, *number);
-            Ok(run_head(watched, task, layout, &head, first)?)
+            let data = HeadData::new(task, (*number, *group), layout);
+            Ok(run_head(watched, task, layout, &data)?)
         }
     }
 }
@@ -439,7 +477,7 @@ fn time_piece(
     piece: &Piece,
     io_buffers: IoBuffers,
     (known, clean): (&KnownStretches, &CleanStretches),
-) -> Result<Done, WorkloadError> {
+) -> Result<(Cost, Judged), WorkloadError> {
     let (mut rank, pins) = watched(ranks, piece);
     let pins = pins.sharing(clean.clone());
     rank.leave_data_out();
@@ -459,15 +497,15 @@ fn time_piece(
             (result.statistics, result.transfers, (load, kv_cache::bytes(layout)), append)
         }
     };
-    Ok(Done {
+    let cost = Cost {
         statistics,
         transfers,
         mdq: pins.bursts(rank.tck() - statistics.cycles),
         load,
         append,
         findings: pins.findings(rank.tck()),
-        result: piece.work.not_run(),
-    })
+    };
+    Ok((cost, piece.work.not_run()))
 }
 
 /// A rank that has just been reset, and the checker at its pins.
@@ -488,42 +526,77 @@ fn run_rows(
     layout: &MatrixLayout,
     data: Synthetic,
     io_buffers: IoBuffers,
-) -> Result<Done, gemv::GemvError> {
+) -> Result<(Cost, Judged), gemv::GemvError> {
     let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
     let block = gemv::block(&mut *rank, &mut host, layout, data, io_buffers, None, &|_| {})?;
-    Ok(Done {
+    let cost = Cost {
         statistics: block.cost,
         transfers: rank.take_transfers(),
         mdq: pins.bursts(rank.tck() - block.cost.cycles),
         load: (block.load, gemv::bytes(layout)),
         append: None,
         findings: pins.findings(rank.tck()),
-        result: Judged::Rows(block.judged),
-    })
+    };
+    Ok((cost, Judged::Rows(block.judged)))
 }
 
-/// Runs query heads, the first of which has the number `first`.
+/// K, V and queries of a piece, and the number of its first query head.
+struct HeadData {
+    head: Head,
+    first: usize,
+}
+
+impl HeadData {
+    fn new(task: &AttentionTask, (number, group): (usize, usize), layout: &HeadLayout) -> Self {
+        let shape = task.head_shape(group, layout.context);
+        let first = number / task.contexts.len() * task.group;
+        Self { head: Head::synthetic(shape, task.seed, number), first }
+    }
+
+    fn judge(&self, result: &Attention) -> Judged {
+        Judged::Head(Box::new(heads::judge(&self.head, result).from(self.first)))
+    }
+}
+
+/// What a piece makes whose cost is known, by a rank without time that has just been reset.
+///
+/// # Panics
+///
+/// If it is none that [can be computed](Work::can_be_computed).
+fn compute_piece(
+    config: &Config,
+    options: Options,
+    Piece { work, .. }: &Piece,
+) -> Result<Judged, AttentionError> {
+    let Work::Head { task, number, group, layout } = work else { panic!("no head") };
+    let data = HeadData::new(task, (*number, *group), layout);
+    let mut rank = FunctionalRank::new(config, options);
+    kv_cache::fill(&mut rank, kv_cache::strips(layout, &data.head));
+    Ok(data.judge(&attention::compute_head(&mut rank, layout, &data.head.queries)?))
+}
+
+/// Runs query heads.
 fn run_head(
     (mut rank, pins): Watched,
     task: &AttentionTask,
     layout: &HeadLayout,
-    head: &Head,
-    first: usize,
-) -> Result<Done, AttentionError> {
+    data: &HeadData,
+) -> Result<(Cost, Judged), AttentionError> {
+    let head = &data.head;
     let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
     let load = host.write(&mut *rank, kv_cache::strips(layout, head))?;
     let append = append_last(&mut host, &mut *rank, task, layout, head)?;
     let result = attention::run_head(&mut *rank, layout, &head.queries)?;
-    let judged = heads::judge(head, &result).from(first);
-    Ok(Done {
+    let judged = data.judge(&result);
+    let cost = Cost {
         statistics: result.statistics,
         transfers: result.transfers,
         mdq: pins.bursts(rank.tck() - result.statistics.cycles),
         load: (load, kv_cache::bytes(layout)),
         append,
         findings: pins.findings(rank.tck()),
-        result: Judged::Head(Box::new(judged)),
-    })
+    };
+    Ok((cost, judged))
 }
 
 /// Adds K and V of a head's last token, where that counts: what it cost.
@@ -538,32 +611,25 @@ fn append_last(
     task.appends.then(add).transpose()
 }
 
-/// All pieces, and of each piece its place among them.
-fn each(pieces: &[Piece]) -> (Vec<&Piece>, Vec<usize>) {
-    (pieces.iter().collect(), (0..pieces.len()).collect())
-}
-
-/// The first pieces of each kind, and of each piece the place of its kind among them.
-fn kinds(pieces: &[Piece]) -> (Vec<&Piece>, Vec<usize>) {
-    let mut kinds: Vec<&Piece> = Vec::new();
-    let place = |piece| {
-        let Piece { work, .. }: &Piece = piece;
-        kinds.iter().position(|kind| kind.work.is_like(work)).unwrap_or_else(|| {
-            kinds.push(piece);
-            kinds.len() - 1
+/// Of each piece the first that is like it, itself where it is the first, or none of those that may stand for others.
+fn first_alike(pieces: &[Piece], may_stand: impl Fn(&Work) -> bool) -> Vec<usize> {
+    let mut firsts: Vec<usize> = Vec::new();
+    let first = |(n, piece): (usize, &Piece)| {
+        let is_like = |&first: &usize| pieces[first].work.is_like(&piece.work);
+        firsts.iter().copied().find(is_like).unwrap_or_else(|| {
+            firsts.extend(may_stand(&piece.work).then_some(n));
+            n
         })
     };
-    let of_piece = pieces.iter().map(place).collect();
-    (kinds, of_piece)
+    pieces.iter().enumerate().map(first).collect()
 }
 
 /// What a matrix's outputs are together, or all heads.
-fn judgement(done: &[(&Piece, &Done, bool)]) -> Verdict {
+fn judgement(ran: &[Ran<'_>]) -> Verdict {
     let (mut products, mut others) = (Products::default(), Verdict::default());
     let mut heads = HeadJudgement::default();
-    for (piece, done, was_run) in done {
-        let not_run = piece.work.not_run();
-        match if *was_run { &done.result } else { &not_run } {
+    for Ran { result, .. } in ran {
+        match result {
             Judged::Rows(of_block) => products.extend(of_block),
             Judged::Nothing(of_block) => others = others.and(*of_block),
             Judged::Head(of_head) => heads = heads.and(**of_head),

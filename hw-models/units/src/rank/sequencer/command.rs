@@ -21,23 +21,31 @@ const CHIPS: u16 = 8;
 pub enum Command {
     /// A MAC.
     Read(ArrayRequest),
+    /// All banks are closed.
     CloseAll,
+    /// Results of the bank PUs are read.
     Results(Results),
-    /// The word, and whether it waits for the MACs before it.
+    /// The next burst of the host goes into a word of the shared buffers.
     Shared {
+        /// The word.
         word: u8,
+        /// It waits for the MACs before it.
         behind_reads: bool,
     },
+    /// The oldest word of weights goes into a word of the shared buffers.
     Weights {
+        /// The word.
         word: u8,
     },
+    /// The sum of a head's exponentials is divided by.
     Finish(Finish),
+    /// Scores become a word of weights.
     Weigh(Weigh),
 }
 
 impl Command {
     /// What it does with a word of the shared buffers, and with which.
-    pub fn access(&self) -> Option<(Access, u8)> {
+    pub(super) fn access(&self) -> Option<(Access, u8)> {
         match *self {
             Command::Read(request) => Some((Access::Mac, request.mac.word)),
             Command::Shared { word, .. } | Command::Weights { word } => Some((Access::Write, word)),
@@ -49,11 +57,14 @@ impl Command {
 /// RD_RESULT.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Results {
+    /// Its address on the bus.
     pub address: u8,
+    /// What sums become of what it reads.
     pub sum: Sum,
 }
 
 impl Results {
+    /// It reads sums of the context.
     pub fn is_context(&self) -> bool {
         self.sum.kind == SumKind::Context
     }
@@ -92,7 +103,12 @@ pub fn decode_read(dispatched: &Dispatch, input: &SequencerIn) -> Result<ArrayRe
     Ok(ArrayRequest { kind: ArrayKind::ReadAll, bank: U::new(0), row, column, mac })
 }
 
-/// Checks a dispatched command against what the rank has.
+/// What a dispatched command asks for, if the rank has that: by the sequencer's input, and with so many places in the score
+/// buffer.
+///
+/// # Errors
+///
+/// The fault that the sequencer stops at.
 pub fn decode(dispatched: &Dispatch, input: &SequencerIn, scores: u64) -> Result<Command, Fault> {
     let Dispatch { kind, head, word, first, .. } = *dispatched;
     let place = dispatched.place.get();

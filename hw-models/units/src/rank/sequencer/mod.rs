@@ -11,6 +11,8 @@ mod results;
 mod scoreboard;
 mod softmax;
 
+pub use command::{Command, Results, decode};
 pub use geared::SequencedGear;
 pub use model::{Sequencer, SequencerSlots};
 pub use ports::{SequencerIn, SequencerOut, SequencerProbe};
+pub use softmax::WORDS;

@@ -5,7 +5,7 @@ use crate::lap::Walk;
 use pimlico_dpa::types::RankEvents;
 
 /// Words of weights under way, at the most.
-const WORDS: u8 = 16;
+pub const WORDS: u8 = 16;
 /// Scores of a burst of results.
 const SCORES: u16 = 4;
 
