@@ -6,6 +6,7 @@ use crate::slots::{self, End, Part};
 use crate::timing_only::{chips, ways};
 use pimlico_device::data_bus::Beats;
 use pimlico_device::dispatch::{DispatchError, Made, Start};
+use pimlico_device::gemv::IoBuffers;
 use pimlico_device::mapping::{BURST, HeadLayout};
 use pimlico_device::{
     Address, Config, DeviceError, FunctionalRank, Options, RankDevice, Ranks, Runs, SCORE_BUFFER,
@@ -18,6 +19,7 @@ use pimlico_host::kv_cache::{self, HostPort};
 use pimlico_model::data::{Distribution, Head, HeadShape};
 use pimlico_ports::U;
 use pimlico_workload::attention::AttentionJob;
+use pimlico_workload::gemv::GemvJob;
 use pimlico_workload::l3::attention::{compute_head, run_head};
 use pimlico_workload::operator;
 use pimlico_workload::system::How;
@@ -90,6 +92,25 @@ fn passes_are_equal() {
     assert!(stepped == computed);
 }
 
+/// A job on ranks of which one runs what is alike, or all run all; the report, and how many pieces were run.
+fn report(
+    (config, options): (&Config, Options),
+    ranks: usize,
+    functional: bool,
+    job: &dyn operator::AnyOperator,
+) -> (String, usize) {
+    let count = AtomicUsize::new(0);
+    let new_rank = |_: Address| -> Box<dyn RankDevice> {
+        count.fetch_add(1, Ordering::Relaxed);
+        Box::new(Attached::engine(config, options).expect("an L3 rank"))
+    };
+    let topology = Topology::new(1, 1, ranks).expect("a device");
+    let (ranks, how) =
+        (Ranks::new(config, topology, &new_rank), How { functional, ..How::from(2) });
+    let report = operator::on_ranks(&ranks, options, how, job).expect("it fits");
+    (serde_json::to_string(&report).expect("JSON"), count.load(Ordering::Relaxed))
+}
+
 /// Reports of heads of which some are alike, whoever makes the results.
 #[test]
 fn reports_are_equal() {
@@ -102,22 +123,33 @@ fn reports_are_equal() {
         distribution: Distribution::Random,
         seed: 9,
     };
-    let (config, options) = (Config::ddr4_3200(), Options::default());
-    let [(all, of_all), (some, of_some)] = [false, true].map(|functional| {
-        let count = AtomicUsize::new(0);
-        let new_rank = |_: Address| -> Box<dyn RankDevice> {
-            count.fetch_add(1, Ordering::Relaxed);
-            Box::new(Attached::engine(&config, options).expect("an L3 rank"))
-        };
-        let topology = Topology::new(1, 1, 2).expect("a device");
-        let ranks = Ranks::new(&config, topology, &new_rank);
-        let how = How { functional, ..How::from(2) };
-        let report = operator::on_ranks(&ranks, options, how, &job).expect("it fits");
-        (serde_json::to_string(&report).expect("JSON"), count.load(Ordering::Relaxed))
-    });
+    let on = (&Config::ddr4_3200(), Options::default());
+    let [(all, of_all), (some, of_some)] =
+        [false, true].map(|functional| report(on, 2, functional, &job));
     assert!(all.contains("\"judged\""));
     assert_eq!(all, some);
     assert_eq!((of_all, of_some), (9, 2), "heads that were run");
+}
+
+proptest! {
+    #![proptest_config(cases(16))]
+
+    #[test]
+    fn matrices_are_equal(
+        config in chips(),
+        options in ways(),
+        (rows, columns) in prop_oneof![(1..=60_usize, 1..=5000_usize), (1..=400_usize, 1..=300_usize)],
+        ranks in 1..=4_usize,
+        ping_pong in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
+        let io_buffers = if ping_pong { IoBuffers::PingPong } else { IoBuffers::Single };
+        let job = GemvJob { rows, columns, io_buffers, seed };
+        let [(all, of_all), (some, of_some)] =
+            [false, true].map(|functional| report((&config, options), ranks, functional, &job));
+        prop_assert!(all == some, "\n{all}\n{some}");
+        prop_assert!(of_some <= of_all, "{of_some} of {of_all}");
+    }
 }
 
 /// MACs that end a sum, and the sums over the chips that are read of it: parts of sums of this kind.

@@ -48,7 +48,7 @@ pub struct How {
     pub timing_only: bool,
     /// What is run with `timing_only` has data all the same, and is judged.
     pub with_data: bool,
-    /// Of heads that are alike one is run, and a [`FunctionalRank`] computes the others: the same costs, and the same results.
+    /// Of those that are alike one is run, and a [`FunctionalRank`] computes the others: the same costs, and the same results.
     pub functional: bool,
 }
 
@@ -126,11 +126,6 @@ impl Work {
             ) => (group, layout) == (other_group, other),
             _ => false,
         }
-    }
-
-    /// Whether a rank without time can compute it.
-    fn can_be_computed(&self) -> bool {
-        matches!(self, Self::Head { .. })
     }
 
     /// Rows of the banks that it takes.
@@ -367,10 +362,9 @@ impl System for ManyRanks<'_> {
         let pieces = self.pieces(plan)?;
         let How { threads, timing_only, with_data, functional } = self.how;
         // Of each piece the one whose cost is its own as well.
-        let costs_of: Vec<usize> = match (timing_only, functional) {
-            (true, _) => first_alike(&pieces, |_| true),
-            (false, true) => first_alike(&pieces, Work::can_be_computed),
-            (false, false) => (0..pieces.len()).collect(),
+        let costs_of: Vec<usize> = match timing_only || functional {
+            true => first_alike(&pieces),
+            false => (0..pieces.len()).collect(),
         };
         let is_done = |n: &usize| !timing_only || costs_of[*n] == *n;
         let to_do: Vec<usize> = (0..pieces.len()).filter(is_done).collect();
@@ -381,7 +375,11 @@ impl System for ManyRanks<'_> {
             let piece = &pieces[n];
             let (cost, result) = match () {
                 () if costs_of[n] != n => {
-                    return Ok((None, compute_piece(ranks.config(), self.options, piece)?));
+                    let rank = FunctionalRank::new(ranks.config(), self.options);
+                    return Ok((
+                        None,
+                        compute_piece(rank, ranks.config(), piece, plan.io_buffers)?,
+                    ));
                 }
                 () if with_data || !timing_only => run_piece(ranks, piece, plan.io_buffers)?,
                 () => time_piece(ranks, piece, plan.io_buffers, (&known, &clean))?,
@@ -559,20 +557,24 @@ impl HeadData {
 }
 
 /// What a piece makes whose cost is known, by a rank without time that has just been reset.
-///
-/// # Panics
-///
-/// If it is none that [can be computed](Work::can_be_computed).
 fn compute_piece(
+    mut rank: FunctionalRank,
     config: &Config,
-    options: Options,
-    Piece { work, .. }: &Piece,
-) -> Result<Judged, AttentionError> {
-    let Work::Head { task, number, group, layout } = work else { panic!("no head") };
-    let data = HeadData::new(task, (*number, *group), layout);
-    let mut rank = FunctionalRank::new(config, options);
-    kv_cache::fill(&mut rank, kv_cache::strips(layout, &data.head));
-    Ok(data.judge(&attention::compute_head(&mut rank, layout, &data.head.queries)?))
+    piece: &Piece,
+    io_buffers: IoBuffers,
+) -> Result<Judged, WorkloadError> {
+    match &piece.work {
+        Work::Rows { operator, seed, block, layout } => {
+            let data = Synthetic::block(layout.columns, *seed, *block);
+            let computed = gemv::computed(&mut rank, config, layout, data, io_buffers);
+            computed.map(Judged::Rows).map_err(|error| WorkloadError::matrix(operator, error))
+        }
+        Work::Head { task, number, group, layout } => {
+            let data = HeadData::new(task, (*number, *group), layout);
+            kv_cache::fill(&mut rank, kv_cache::strips(layout, &data.head));
+            Ok(data.judge(&attention::compute_head(&mut rank, layout, &data.head.queries)?))
+        }
+    }
 }
 
 /// Runs query heads.
@@ -611,13 +613,13 @@ fn append_last(
     task.appends.then(add).transpose()
 }
 
-/// Of each piece the first that is like it, itself where it is the first, or none of those that may stand for others.
-fn first_alike(pieces: &[Piece], may_stand: impl Fn(&Work) -> bool) -> Vec<usize> {
+/// Of each piece the first that is like it, which may be itself.
+fn first_alike(pieces: &[Piece]) -> Vec<usize> {
     let mut firsts: Vec<usize> = Vec::new();
     let first = |(n, piece): (usize, &Piece)| {
         let is_like = |&first: &usize| pieces[first].work.is_like(&piece.work);
         firsts.iter().copied().find(is_like).unwrap_or_else(|| {
-            firsts.extend(may_stand(&piece.work).then_some(n));
+            firsts.push(n);
             n
         })
     };

@@ -9,9 +9,9 @@ use pimlico_device::data_bus::BEATS;
 use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::gemv::{IoBuffers, MatrixError, MatrixLayout};
 use pimlico_device::mapping::{self, BURST};
-use pimlico_device::{CHIPS, DeviceError, RankDevice, Statistics};
+use pimlico_device::{CHIPS, Config, DeviceError, FunctionalRank, RankDevice, Runs, Statistics};
 use pimlico_host::driver::{Driver, DriverError, Results};
-use pimlico_host::kv_cache::{HostPort, TransferError};
+use pimlico_host::kv_cache::{self, HostPort, TransferError};
 use pimlico_host::memory_controller::Transaction;
 use pimlico_host::program;
 use pimlico_host::strips::{Strips, Writing};
@@ -119,6 +119,19 @@ fn multiply_with(
     (layout, vector): (&MatrixLayout, &[u16]),
     words: &[u64],
 ) -> Result<(Vec<u16>, Statistics), GemvError> {
+    rank.begin();
+    let outputs = compute_with(slot, driver, rank, (layout, vector), words)?;
+    Ok((outputs, rank.end()))
+}
+
+/// All but what it costs.
+fn compute_with(
+    slot: Slot,
+    driver: &mut Driver,
+    rank: &mut dyn Runs,
+    (layout, vector): (&MatrixLayout, &[u16]),
+    words: &[u64],
+) -> Result<Vec<u16>, GemvError> {
     assert_eq!(vector.len(), layout.columns, "an element for each column");
     let address = driver.program(rank, words)?;
     // The weights lie where the layout says, its first row being virtual row 0: one program serves all
@@ -132,16 +145,14 @@ fn multiply_with(
     let mut outputs = Results::new(expected);
     let start =
         Start { request: slot.number, address, operands: &operands, context: 0, outputs: expected };
-    rank.begin();
     driver.run(rank, start, &mut |made| {
         if let Made::Output(bits) = made {
             outputs.push(bits);
         }
     })?;
-    let statistics = rank.end();
     let mut outputs = outputs.complete(|| "gemv".to_owned())?;
     outputs.truncate(layout.rows);
-    Ok((outputs, statistics))
+    Ok(outputs)
 }
 
 /// Transactions that wait for the host's memory controller, at most.
@@ -218,6 +229,27 @@ pub(crate) fn block(
         None => multiply(&mut driver, rank, layout, data.vector(), io_buffers)?,
     };
     Ok(Block { judged: reference.beside(outputs), cost, load })
+}
+
+/// The results of synthetic rows on a rank without time.
+pub(crate) fn computed(
+    rank: &mut FunctionalRank,
+    config: &Config,
+    layout: &MatrixLayout,
+    mut data: Synthetic,
+    io_buffers: IoBuffers,
+) -> Result<Products, GemvError> {
+    let order = ProductOrder::on_rank(config, rank.options().sums);
+    let mut reference = Reference::of(order, data.vector(), layout.rows);
+    let strips = MatrixStrips::new(layout, |row| {
+        data.next_row(row);
+        reference.see(row);
+    });
+    kv_cache::fill(rank, strips);
+    let words = program::gemv::gemv(layout, io_buffers).words().map_err(DriverError::from)?;
+    let product = (layout, data.vector());
+    let outputs = compute_with(Slot::default(), &mut Driver::new(), rank, product, &words)?;
+    Ok(reference.beside(outputs))
 }
 
 /// The cost of a product and of writing its matrix, without data.
