@@ -12,31 +12,29 @@
 //! Pieces of a rank run one after the other, ranks side by side ([`Ranks`]), tasks one after the other:
 //! the next one needs the results of all ranks. A task takes as long as its last rank.
 
+mod pieces;
+
 use super::System;
 use super::rank::{padding_notes, score_buffer};
 use crate::error::{ResidencyError, WorkloadError};
 use crate::host_memory;
 use crate::judge::Findings;
 use crate::judge::Products;
-use crate::judge::heads::{self, HeadJudgement};
-use crate::judge::pins::{CleanStretches, PinLog};
-use crate::l3::attention::{self, AttentionError};
-use crate::l3::gemv;
+use crate::judge::heads::HeadJudgement;
+use crate::judge::pins::CleanStretches;
+use crate::l3::attention::AttentionError;
 use crate::machine::{InTurns, LayerBanks, Machine, OnRanks, Resident};
 use crate::outcome::Outcome;
 use crate::parallel;
 use crate::placement::{self, Placement};
 use crate::report::{self, Load, OperatorReport, ScoreBuffer, Spread, Stages, Verdict};
-use crate::results::Attention;
 use crate::task::Progress;
 use crate::task::{AttentionTask, MatrixTask, Task, TaskPlan};
+use pieces::{Piece, PieceCost, PieceResult, PieceWork};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{
-    Config, FunctionalRank, HostTransfer, Mdq, Options, RankDevice, RankRun, Ranks, Statistics,
-};
-use pimlico_host::kv_cache::{self, HostPort, KnownStretches, TransferError};
-use pimlico_model::data::{Head, Synthetic};
+use pimlico_device::{Config, FunctionalRank, Mdq, Options, RankDevice, RankRun, Ranks};
+use pimlico_host::kv_cache::KnownStretches;
 use std::ops::Range;
 
 /// How pieces are run.
@@ -83,107 +81,15 @@ pub struct ManyRanks<'a> {
     resident: Vec<Box<dyn RankDevice>>,
 }
 
-/// A part of an operator that runs on one rank.
-struct Piece {
-    task: usize,
-    rank: usize,
-    work: Work,
-}
-
-enum Work {
-    /// A block of the rows of a matrix.
-    Rows { operator: &'static str, seed: u64, block: usize, layout: MatrixLayout },
-    /// Query heads that share a K and V head, which has a number among those of all requests.
-    Head { task: AttentionTask, number: usize, group: usize, layout: HeadLayout },
-}
-
-impl Work {
-    /// Elements that are made and written.
-    fn elements(&self) -> u64 {
-        match self {
-            Self::Rows { layout, .. } => (layout.rows * layout.columns) as u64,
-            Self::Head { layout, .. } => (2 * layout.context * layout.head_dim) as u64,
-        }
-    }
-
-    /// Multiply-accumulates that it asks for, without padding.
-    fn macs(&self) -> u64 {
-        match self {
-            Self::Rows { layout, .. } => (layout.rows * layout.columns) as u64,
-            Self::Head { layout, group, .. } => {
-                (2 * group * layout.context * layout.head_dim) as u64
-            }
-        }
-    }
-
-    /// Whether it costs the same as another.
-    fn is_like(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Rows { layout, .. }, Self::Rows { layout: other, .. }) => layout == other,
-            (
-                Self::Head { group, layout, .. },
-                Self::Head { group: other_group, layout: other, .. },
-            ) => (group, layout) == (other_group, other),
-            _ => false,
-        }
-    }
-
-    /// Rows of the banks that it takes.
-    fn bank_rows(&self) -> u64 {
-        match self {
-            Self::Rows { layout, .. } => layout.bank_rows().len() as u64,
-            Self::Head { layout, .. } => layout.end_row() as u64,
-        }
-    }
-
-    /// Results that it makes and nobody computes.
-    fn not_run(&self) -> Judged {
-        match self {
-            Self::Rows { layout, .. } => Judged::Nothing(Verdict::not_run(layout.rows)),
-            Self::Head { layout, group, .. } => {
-                let HeadLayout { context, head_dim, .. } = *layout;
-                Judged::Head(Box::new(HeadJudgement::not_run(*group, context, head_dim)))
-            }
-        }
-    }
-}
-
-/// What a piece cost.
-struct Cost {
-    statistics: Statistics,
-    transfers: Vec<HostTransfer>,
-    /// When data were between buffer chip and chips, where ranks share the lines.
-    mdq: Vec<Range<u64>>,
-    load: (Statistics, u64),
-    /// Writing K and V of the last token once more, where that counts.
-    append: Option<Statistics>,
-    findings: Findings,
-}
-
-impl Cost {
-    /// The same with the multiply-accumulates of its piece, which no port shows.
-    fn asking_for(self, macs: u64) -> Self {
-        Self { statistics: Statistics { macs, ..self.statistics }, ..self }
-    }
-}
-
 /// What was done of a piece: its cost, if that was not known of another, and its results.
-type Done = (Option<Cost>, Judged);
+type Done = (Option<PieceCost>, PieceResult);
 
 /// A piece, what it cost, and its results.
 #[derive(Clone, Copy)]
 struct Ran<'a> {
     piece: &'a Piece,
-    cost: &'a Cost,
-    result: &'a Judged,
-}
-
-/// Results of a piece, beside the right ones.
-enum Judged {
-    Rows(Products),
-    Head(Box<HeadJudgement>),
-    /// Of a matrix of which only the cost was asked for.
-    Nothing(Verdict),
+    cost: &'a PieceCost,
+    result: &'a PieceResult,
 }
 
 impl<'a> ManyRanks<'a> {
@@ -211,7 +117,7 @@ impl<'a> ManyRanks<'a> {
         Ok(pieces)
     }
 
-    fn blocks(&self, task: &MatrixTask) -> Result<Vec<(usize, Work)>, WorkloadError> {
+    fn blocks(&self, task: &MatrixTask) -> Result<Vec<(usize, PieceWork)>, WorkloadError> {
         let MatrixTask { operator, rows, columns, seed } = *task;
         let config = self.ranks.config();
         let layout = |rows: usize| {
@@ -223,12 +129,12 @@ impl<'a> ManyRanks<'a> {
         }
         let work = |(rank, rows): (usize, Range<usize>)| {
             let layout = layout(rows.len())?;
-            Ok((rank, Work::Rows { operator, seed, block: rank, layout }))
+            Ok((rank, PieceWork::Rows { operator, seed, block: rank, layout }))
         };
         self.placement().of_rows(rows).map(work).collect()
     }
 
-    fn heads(&self, task: &AttentionTask) -> Result<Vec<(usize, Work)>, WorkloadError> {
+    fn heads(&self, task: &AttentionTask) -> Result<Vec<(usize, PieceWork)>, WorkloadError> {
         let layouts = task.contexts.iter().map(|&context| {
             let layout = HeadLayout::new(self.ranks.config(), task.head_dim, context, 0);
             layout.map_err(AttentionError::from)
@@ -242,7 +148,7 @@ impl<'a> ManyRanks<'a> {
             for (request, &layout) in layouts.iter().enumerate() {
                 let number = task.number(kv_head, request);
                 let rank = self.placement().of_head(request, kv_head, kv_heads);
-                work.push((rank, Work::Head { task: task.clone(), number, group, layout }));
+                work.push((rank, PieceWork::Head { task: task.clone(), number, group, layout }));
             }
         }
         work.sort_by_key(|(rank, _)| *rank);
@@ -340,12 +246,12 @@ impl System for ManyRanks<'_> {
         let (pieces, config) = (self.pieces(plan)?, self.ranks.config());
         let of_piece = |piece: &Piece| {
             let host = match &piece.work {
-                Work::Rows { operator, seed, layout, .. } => {
+                PieceWork::Rows { operator, seed, layout, .. } => {
                     let MatrixLayout { rows, columns, .. } = *layout;
                     let task = MatrixTask { operator, rows, columns, seed: *seed };
                     host_memory::of_task(&Task::Matrix(task), 2 * config.banks())
                 }
-                Work::Head { task, group, layout, .. } => {
+                PieceWork::Head { task, group, layout, .. } => {
                     host_memory::of_head(task, *group, layout.context)
                 }
             };
@@ -372,24 +278,21 @@ impl System for ManyRanks<'_> {
         // All ranks are alike.
         let (known, clean) = (KnownStretches::default(), CleanStretches::default());
         let work = |&n: &usize| -> Result<Done, WorkloadError> {
-            let piece = &pieces[n];
-            let (cost, result) = match () {
-                () if costs_of[n] != n => {
-                    let rank = FunctionalRank::new(ranks.config(), self.options);
-                    return Ok((
-                        None,
-                        compute_piece(rank, ranks.config(), piece, plan.io_buffers)?,
-                    ));
-                }
-                () if with_data || !timing_only => run_piece(ranks, piece, plan.io_buffers)?,
-                () => time_piece(ranks, piece, plan.io_buffers, (&known, &clean))?,
+            let (piece, io_buffers) = (&pieces[n], plan.io_buffers);
+            if costs_of[n] != n {
+                let rank = FunctionalRank::new(ranks.config(), self.options);
+                return Ok((None, pieces::compute(rank, ranks.config(), piece, io_buffers)?));
+            }
+            let (cost, result) = match timing_only && !with_data {
+                true => pieces::time(ranks, piece, io_buffers, (&known, &clean))?,
+                false => pieces::run(ranks, piece, io_buffers)?,
             };
             Ok((Some(cost.asking_for(piece.work.macs())), result))
         };
         let elements = |&n: &usize| pieces[n].work.elements();
         let done = parallel::map(&to_do, threads, elements, work, progress)?;
         let notes = self.notes(plan, to_do.len(), pieces.len());
-        let (mut costs, mut results): (Vec<Option<Cost>>, Vec<Judged>) =
+        let (mut costs, mut results): (Vec<Option<PieceCost>>, Vec<PieceResult>) =
             pieces.iter().map(|piece| (None, piece.work.not_run())).unzip();
         for (n, done) in to_do.into_iter().zip(done) {
             (costs[n], results[n]) = done;
@@ -401,7 +304,7 @@ impl System for ManyRanks<'_> {
 
         let mut stages = Stages::default();
         for Ran { result, .. } in &ran {
-            if let Judged::Head(of_head) = result {
+            if let PieceResult::Head(of_head) = result {
                 stages = stages.worse(of_head.stages);
             }
         }
@@ -448,171 +351,6 @@ impl System for ManyRanks<'_> {
     }
 }
 
-/// Makes a piece, runs it on a rank that has just been reset, and judges it.
-fn run_piece(
-    ranks: &Ranks,
-    piece: &Piece,
-    io_buffers: IoBuffers,
-) -> Result<(Cost, Judged), WorkloadError> {
-    let watched = watched(ranks, piece);
-    match &piece.work {
-        Work::Rows { operator, seed, block, layout } => {
-            let data = Synthetic::block(layout.columns, *seed, *block);
-            run_rows(watched, layout, data, io_buffers)
-                .map_err(|error| WorkloadError::matrix(operator, error))
-        }
-        Work::Head { task, number, group, layout } => {
-            let data = HeadData::new(task, (*number, *group), layout);
-            Ok(run_head(watched, task, layout, &data)?)
-        }
-    }
-}
-
-/// Runs a piece on a rank that has just been reset, for its cost alone: without data. What is known of the host's writes is
-/// that of all pieces.
-fn time_piece(
-    ranks: &Ranks,
-    piece: &Piece,
-    io_buffers: IoBuffers,
-    (known, clean): (&KnownStretches, &CleanStretches),
-) -> Result<(Cost, Judged), WorkloadError> {
-    let (mut rank, pins) = watched(ranks, piece);
-    let pins = pins.sharing(clean.clone());
-    rank.leave_data_out();
-    let host = HostPort::of(rank.config()).map_err(TransferError::from)?;
-    let mut host = host.knowing(known.clone());
-    let (statistics, transfers, load, append) = match &piece.work {
-        Work::Rows { operator, layout, .. } => {
-            let run = gemv::timing(&mut *rank, &mut host, layout, io_buffers);
-            let [cost, load] = run.map_err(|error| WorkloadError::matrix(operator, error))?;
-            (cost, rank.take_transfers(), (load, gemv::bytes(layout)), None)
-        }
-        Work::Head { task, group, layout, .. } => {
-            let head = Head::without_data(task.head_shape(*group, layout.context));
-            let load = host.write(&mut *rank, kv_cache::strips(layout, &head))?;
-            let append = append_last(&mut host, &mut *rank, task, layout, &head)?;
-            let result = attention::run_head(&mut *rank, layout, &head.queries)?;
-            (result.statistics, result.transfers, (load, kv_cache::bytes(layout)), append)
-        }
-    };
-    let cost = Cost {
-        statistics,
-        transfers,
-        mdq: pins.bursts(rank.tck() - statistics.cycles),
-        load,
-        append,
-        findings: pins.findings(rank.tck()),
-    };
-    Ok((cost, piece.work.not_run()))
-}
-
-/// A rank that has just been reset, and the checker at its pins.
-type Watched = (Box<dyn RankDevice>, PinLog);
-
-/// That of a piece.
-fn watched(ranks: &Ranks, piece: &Piece) -> Watched {
-    let mut rank = ranks.rank(piece.rank);
-    let pins = PinLog::of(&mut *rank);
-    if ranks.topology().mdq() == Mdq::Shared {
-        pins.keep_bursts();
-    }
-    (rank, pins)
-}
-
-fn run_rows(
-    (mut rank, pins): Watched,
-    layout: &MatrixLayout,
-    data: Synthetic,
-    io_buffers: IoBuffers,
-) -> Result<(Cost, Judged), gemv::GemvError> {
-    let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
-    let block = gemv::block(&mut *rank, &mut host, layout, data, io_buffers, None, &|_| {})?;
-    let cost = Cost {
-        statistics: block.cost,
-        transfers: rank.take_transfers(),
-        mdq: pins.bursts(rank.tck() - block.cost.cycles),
-        load: (block.load, gemv::bytes(layout)),
-        append: None,
-        findings: pins.findings(rank.tck()),
-    };
-    Ok((cost, Judged::Rows(block.judged)))
-}
-
-/// K, V and queries of a piece, and the number of its first query head.
-struct HeadData {
-    head: Head,
-    first: usize,
-}
-
-impl HeadData {
-    fn new(task: &AttentionTask, (number, group): (usize, usize), layout: &HeadLayout) -> Self {
-        let shape = task.head_shape(group, layout.context);
-        let first = number / task.contexts.len() * task.group;
-        Self { head: Head::synthetic(shape, task.seed, number), first }
-    }
-
-    fn judge(&self, result: &Attention) -> Judged {
-        Judged::Head(Box::new(heads::judge(&self.head, result).from(self.first)))
-    }
-}
-
-/// What a piece makes whose cost is known, by a rank without time that has just been reset.
-fn compute_piece(
-    mut rank: FunctionalRank,
-    config: &Config,
-    piece: &Piece,
-    io_buffers: IoBuffers,
-) -> Result<Judged, WorkloadError> {
-    match &piece.work {
-        Work::Rows { operator, seed, block, layout } => {
-            let data = Synthetic::block(layout.columns, *seed, *block);
-            let computed = gemv::computed(&mut rank, config, layout, data, io_buffers);
-            computed.map(Judged::Rows).map_err(|error| WorkloadError::matrix(operator, error))
-        }
-        Work::Head { task, number, group, layout } => {
-            let data = HeadData::new(task, (*number, *group), layout);
-            kv_cache::fill(&mut rank, kv_cache::strips(layout, &data.head));
-            Ok(data.judge(&attention::compute_head(&mut rank, layout, &data.head.queries)?))
-        }
-    }
-}
-
-/// Runs query heads.
-fn run_head(
-    (mut rank, pins): Watched,
-    task: &AttentionTask,
-    layout: &HeadLayout,
-    data: &HeadData,
-) -> Result<(Cost, Judged), AttentionError> {
-    let head = &data.head;
-    let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
-    let load = host.write(&mut *rank, kv_cache::strips(layout, head))?;
-    let append = append_last(&mut host, &mut *rank, task, layout, head)?;
-    let result = attention::run_head(&mut *rank, layout, &head.queries)?;
-    let judged = data.judge(&result);
-    let cost = Cost {
-        statistics: result.statistics,
-        transfers: result.transfers,
-        mdq: pins.bursts(rank.tck() - result.statistics.cycles),
-        load: (load, kv_cache::bytes(layout)),
-        append,
-        findings: pins.findings(rank.tck()),
-    };
-    Ok((cost, judged))
-}
-
-/// Adds K and V of a head's last token, where that counts: what it cost.
-fn append_last(
-    host: &mut HostPort,
-    rank: &mut dyn RankDevice,
-    task: &AttentionTask,
-    layout: &HeadLayout,
-    head: &Head,
-) -> Result<Option<Statistics>, TransferError> {
-    let add = || Ok(host.transfer(rank, kv_cache::appends(layout, head))?.1);
-    task.appends.then(add).transpose()
-}
-
 /// Of each piece the first that is like it, which may be itself.
 fn first_alike(pieces: &[Piece]) -> Vec<usize> {
     let mut firsts: Vec<usize> = Vec::new();
@@ -632,9 +370,9 @@ fn judgement(ran: &[Ran<'_>]) -> Verdict {
     let mut heads = HeadJudgement::default();
     for Ran { result, .. } in ran {
         match result {
-            Judged::Rows(of_block) => products.extend(of_block),
-            Judged::Nothing(of_block) => others = others.and(*of_block),
-            Judged::Head(of_head) => heads = heads.and(**of_head),
+            PieceResult::Rows(of_block) => products.extend(of_block),
+            PieceResult::Nothing(of_block) => others = others.and(*of_block),
+            PieceResult::Head(of_head) => heads = heads.and(**of_head),
         }
     }
     let heads = heads.whole();
