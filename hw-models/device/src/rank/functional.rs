@@ -6,11 +6,14 @@
 //!                 in order  └▶ shared buffers ◀── operands, words of weights
 //! ```
 //!
-//! What a command computes hangs on those before it and on no cycle: the sequencer's interlocks see to that. So commands are
-//! taken one after the other, each as a whole. Adder unit and softmax unit are the cycle model's; they have the cycles that they
-//! need, and none in which the rest of the rank keeps them waiting. WEIGHs that are ahead go to the softmax unit while it has
-//! room for their weights, as they do in the rank. Of a program that ends in a fault, the rank may still do a few commands behind
-//! that: those that it had dispatched before it saw it. These are not done here.
+//! In a program that keeps the contracts of the units, what a command computes hangs on those before it and on no cycle: the
+//! sequencer's interlocks see to that. So commands are taken one after the other, each as a whole. Adder unit and softmax unit are
+//! the cycle model's; they have the cycles that they need, and none in which the rest of the rank keeps them waiting. WEIGHs that
+//! are ahead go to the softmax unit while it has room for their weights, as they do in the rank.
+//!
+//! Other programs may make something else here: with MACs of both modes without a gap between them (`rtl/bank/bank_pu.md`), with
+//! scores in the places of partial outputs, or with a WEIGH of a head that is not finished. Of one that ends in a fault, the rank
+//! may still do a few commands behind that: those that it had dispatched before it saw it. These are not done here.
 
 use super::bank_pus::Read;
 use super::front::Front;
