@@ -7,11 +7,10 @@
 
 use crate::bench::{Bench, OracleError};
 use crate::coverage::{Bins, Coverage, points};
-use crate::lockstep::Lockstep;
+use crate::rig::{Draw, Inputs, On, Rig};
 use crate::rtl::Window;
 use crate::watch::Waveforms;
-use pimlico_ports::{InputHistory, Instances, Mismatch, Model};
-use proptest::strategy::{Strategy, ValueTree};
+use pimlico_ports::{InputHistory, Mismatch};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::io;
 use std::path::Path;
@@ -104,9 +103,9 @@ pub fn run<M: Bench>(
     cycles: u64,
     seed: u64,
     report: &Path,
-    progress: impl FnMut(Progress<'_>),
+    mut progress: impl FnMut(Progress<'_>),
 ) -> io::Result<CosimOutcome> {
-    compare(&mut Episode::<M>::new(seed), cycles, seed, report, progress)
+    run_on(rig::<M>, (cycles, seed), report, &mut progress)
 }
 
 /// The same, with coverage.
@@ -118,68 +117,106 @@ pub fn run_covered<M: Bench>(
     cycles: u64,
     seed: u64,
     report: &Path,
-    progress: impl FnMut(Progress<'_>),
+    mut progress: impl FnMut(Progress<'_>),
 ) -> io::Result<CosimOutcome> {
-    let mut bins = Bins::default();
-    M::plan(&mut bins);
-    let mut bench = Episode::<M> { bins: Some(bins), ..Episode::new(seed) };
-    let first = bench.lockstep.coverage()?;
-    let mut outcome = compare(&mut bench, cycles, seed, report, progress)?;
-    let points = points::since(&first, bench.lockstep.coverage()?);
-    outcome.coverage = bench.bins.map(|bins| Coverage { points, bins });
-    Ok(outcome)
+    run_covered_on(rig::<M>, (cycles, seed), report, &mut progress)
 }
 
 /// What the input of a run reaches of the bench's plan, by the model alone.
 pub fn reach<M: Bench>(cycles: u64, seed: u64) -> Bins {
+    reach_on(rig::<M>, cycles, seed)
+}
+
+/// Writes the waveforms of an episode of a run to `folder`: of the one with this cycle of the run, or the
+/// first that is not very short. `again` stands in their headers as the folder to write them to again.
+pub fn trace<M: Bench>(
+    cycle: Option<u64>,
+    seed: u64,
+    folder: &Path,
+    again: &Path,
+) -> io::Result<()> {
+    trace_on(rig::<M>, (cycle, seed), folder, again)
+}
+
+/// What makes the rig of a unit, with the registers of the RTL as a seed has them.
+pub(crate) type MakeRig = fn(seed: u64) -> Box<dyn Rig>;
+
+/// Of unit `M`.
+pub(crate) fn rig<M: Bench>(seed: u64) -> Box<dyn Rig> {
+    Box::new(On::<M>::new(seed))
+}
+
+/// [`run`], of the unit with this rig.
+pub(crate) fn run_on(
+    rig: MakeRig,
+    (cycles, seed): (u64, u64),
+    report: &Path,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> io::Result<CosimOutcome> {
+    Run { make: rig, rig: rig(seed), seed, bins: None }.compare(cycles, report, progress)
+}
+
+/// [`run_covered`], of the unit with this rig.
+pub(crate) fn run_covered_on(
+    make: MakeRig,
+    (cycles, seed): (u64, u64),
+    report: &Path,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> io::Result<CosimOutcome> {
+    let mut rig = make(seed);
     let mut bins = Bins::default();
-    M::plan(&mut bins);
-    let mut runner = runner(&M::name(), seed);
-    let mut model = M::new();
+    rig.plan(&mut bins);
+    let first = rig.coverage()?;
+    let mut run = Run { make, rig, seed, bins: Some(bins) };
+    let mut outcome = run.compare(cycles, report, progress)?;
+    let points = points::since(&first, run.rig.coverage()?);
+    outcome.coverage = run.bins.map(|bins| Coverage { points, bins });
+    Ok(outcome)
+}
+
+/// [`reach`], of the unit with this rig.
+pub(crate) fn reach_on(rig: MakeRig, cycles: u64, seed: u64) -> Bins {
+    let mut rig = rig(seed);
+    let mut bins = Bins::default();
+    rig.plan(&mut bins);
+    let mut runner = runner(&rig.name(), seed);
     let mut done = 0;
     while done < cycles {
-        let tree = M::episodes().new_tree(&mut runner);
-        let inputs = tree.expect("the strategy rejects nothing").current();
-        model.reset();
-        let outputs: Vec<M::Out> = inputs.iter().map(|input| model.step(input)).collect();
-        M::cover(&inputs, &outputs, &mut bins);
+        let inputs = rig.draw(&mut runner).current();
+        rig.model(&inputs);
+        rig.cover(&inputs, &mut bins);
         done += inputs.len() as u64;
     }
     bins
 }
 
-fn compare<M: Bench>(
-    bench: &mut Episode<M>,
-    cycles: u64,
-    seed: u64,
-    report: &Path,
-    mut progress: impl FnMut(Progress<'_>),
-) -> io::Result<CosimOutcome> {
-    let mut outcome =
-        CosimOutcome { unit: M::name(), cycles: 0, checked: 0, failure: None, coverage: None };
-    let mut runner = runner(&M::name(), seed);
-    while outcome.cycles < cycles {
-        let tree = M::episodes().new_tree(&mut runner);
-        let tree = tree.expect("the strategy rejects nothing");
-        // Drawn in full and then cut, so that a shorter run is the beginning of a longer one.
-        let mut inputs = tree.current();
-        inputs.truncate(usize::try_from(cycles - outcome.cycles).unwrap_or(usize::MAX));
-        match bench.run(&inputs) {
-            Ok(checked) => {
-                outcome.cycles += inputs.len() as u64;
-                outcome.checked += checked;
-                progress(Progress::Compared(outcome.cycles));
-            }
-            Err((cycle, failure)) => {
-                outcome.cycles += cycle + 1;
-                let cycle = outcome.cycles - 1;
-                progress(Progress::Failed(cycle, &failure));
-                outcome.failure = Some(investigate(bench, tree, (cycle, failure), seed, report)?);
-                break;
-            }
+/// [`trace`], of the unit with this rig.
+pub(crate) fn trace_on(
+    make: MakeRig,
+    (cycle, seed): (Option<u64>, u64),
+    folder: &Path,
+    again: &Path,
+) -> io::Result<()> {
+    let rig = make(seed);
+    let (unit, again) = (rig.name(), again.display());
+    let mut runner = runner(&unit, seed);
+    let (mut number, mut end) = (0, 0);
+    let inputs = loop {
+        let inputs = rig.draw(&mut runner).current();
+        number += 1;
+        end += inputs.len() as u64;
+        let is_shown = match cycle {
+            Some(cycle) => cycle < end,
+            None => inputs.len() >= SHOWN || number == LOOKED_AT,
+        };
+        if is_shown {
+            break inputs;
         }
-    }
-    Ok(outcome)
+    };
+    let about =
+        format!("seed {seed}\npimlico cosim {unit} --seed {seed} --cycles {end} --vcd {again}");
+    write_waves(rig, &inputs, &Waveforms::of(&unit, folder), &about)?;
+    Ok(())
 }
 
 /// The random generator of the run of the unit of this name.
@@ -193,138 +230,126 @@ fn runner(name: &str, seed: u64) -> TestRunner {
     TestRunner::new_with_rng(Config::default(), rng)
 }
 
-/// What episodes run on.
-struct Episode<M: Model> {
-    lockstep: Lockstep<M>,
-    outputs: Vec<M::Out>,
+/// Writes the waveforms under `inputs`, from the start of a run on this rig; `about` stands in their headers. Returns the
+/// mismatch that ends them, if one does.
+fn write_waves(
+    mut rig: Box<dyn Rig>,
+    inputs: &Inputs,
+    files: &Waveforms,
+    about: &str,
+) -> io::Result<Option<Box<Mismatch>>> {
+    rig.watch(files, Window { from: 0, cycle_ps: CYCLE_PS }, about)?;
+    let mismatch = rig.compare(inputs).err();
+    rig.finish()?;
+    Ok(mismatch)
+}
+
+/// A run, episode by episode.
+struct Run {
+    make: MakeRig,
+    rig: Box<dyn Rig>,
+    seed: u64,
     /// Where the bench marks what episodes have reached.
     bins: Option<Bins>,
 }
 
-impl<M: Bench> Episode<M> {
-    fn new(seed: u64) -> Self {
-        Self { lockstep: Lockstep::new(1, seed), outputs: Vec::new(), bins: None }
+impl Run {
+    fn compare(
+        &mut self,
+        cycles: u64,
+        report: &Path,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> io::Result<CosimOutcome> {
+        let unit = self.rig.name();
+        let mut runner = runner(&unit, self.seed);
+        let mut outcome =
+            CosimOutcome { unit, cycles: 0, checked: 0, failure: None, coverage: None };
+        while outcome.cycles < cycles {
+            let tree = self.rig.draw(&mut runner);
+            // Drawn in full and then cut, so that a shorter run is the beginning of a longer one.
+            let mut inputs = tree.current();
+            inputs.truncate(usize::try_from(cycles - outcome.cycles).unwrap_or(usize::MAX));
+            match self.episode(&inputs) {
+                Ok(checked) => {
+                    outcome.cycles += inputs.len() as u64;
+                    outcome.checked += checked;
+                    progress(Progress::Compared(outcome.cycles));
+                }
+                Err((cycle, failure)) => {
+                    outcome.cycles += cycle + 1;
+                    let cycle = outcome.cycles - 1;
+                    progress(Progress::Failed(cycle, &failure));
+                    outcome.failure = Some(self.investigate(tree, (cycle, failure), report)?);
+                    break;
+                }
+            }
+        }
+        Ok(outcome)
     }
 
     /// Runs an episode. Returns how many values the oracle has checked, or the cycle of the failure.
-    fn run(&mut self, inputs: &[M::In]) -> Result<u64, (u64, Failure)> {
-        self.lockstep.reset();
-        self.outputs.clear();
-        for input in inputs {
-            let mut output = [M::Out::default()];
-            let step = self.lockstep.step(&[*input], &mut output);
-            step.map_err(|mismatch| (mismatch.cycle, Failure::Mismatch(mismatch)))?;
-            self.outputs.push(output[0]);
-        }
-        let checked = M::oracle(inputs, &self.outputs)
-            .map_err(|error| (error.cycle, wrong::<M>(error, inputs)))?;
+    fn episode(&mut self, inputs: &Inputs) -> Result<u64, (u64, Failure)> {
+        let rig = &mut self.rig;
+        rig.reset();
+        rig.compare(inputs).map_err(|mismatch| (mismatch.cycle, Failure::Mismatch(mismatch)))?;
+        let checked = rig.judge(inputs).map_err(|error| {
+            let inputs = inputs.history(error.cycle as usize + 1);
+            (error.cycle, Failure::Oracle { unit: rig.name(), error, inputs })
+        })?;
         if let Some(bins) = &mut self.bins {
-            M::cover(inputs, &self.outputs, bins);
+            rig.cover(inputs, bins);
         }
         Ok(checked)
     }
-}
 
-/// What an oracle says of a run with these inputs.
-fn wrong<M: Bench>(error: OracleError, inputs: &[M::In]) -> Failure {
-    let inputs = InputHistory::of(0, inputs.iter().take(error.cycle as usize + 1));
-    Failure::Oracle { unit: M::name(), error, inputs }
-}
-
-/// Shrinks a failure and writes its waveforms.
-fn investigate<M: Bench>(
-    bench: &mut Episode<M>,
-    mut tree: impl ValueTree<Value = Vec<M::In>>,
-    (cycle, first): (u64, Failure),
-    seed: u64,
-    report: &Path,
-) -> io::Result<MismatchReport> {
-    let (mut shortest, mut shrunk) = (tree.current(), first.clone());
-    cut(&mut shortest, &shrunk);
-    // Verilator writes a line each time an assertion fails.
-    let mut cycles_left = if first.is_assertion() { 0 } else { SHRINKING };
-    while cycles_left > 0 && tree.simplify() {
-        let mut inputs = tree.current();
-        loop {
-            cycles_left = cycles_left.saturating_sub(inputs.len() as u64);
-            match bench.run(&inputs) {
-                Err((_, failure)) => {
-                    cut(&mut inputs, &failure);
-                    // Simpler inputs may fail later.
-                    if inputs.len() <= shortest.len() {
-                        (shortest, shrunk) = (inputs, failure);
+    /// Shrinks a failure and writes its waveforms.
+    fn investigate(
+        &mut self,
+        mut tree: Draw,
+        (cycle, first): (u64, Failure),
+        report: &Path,
+    ) -> io::Result<MismatchReport> {
+        let (mut shortest, mut shrunk) = (tree.current(), first.clone());
+        cut(&mut shortest, &shrunk);
+        // Verilator writes a line each time an assertion fails.
+        let mut cycles_left = if first.is_assertion() { 0 } else { SHRINKING };
+        while cycles_left > 0 && tree.simplify() {
+            let mut inputs = tree.current();
+            loop {
+                cycles_left = cycles_left.saturating_sub(inputs.len() as u64);
+                match self.episode(&inputs) {
+                    Err((_, failure)) => {
+                        cut(&mut inputs, &failure);
+                        // Simpler inputs may fail later.
+                        if inputs.len() <= shortest.len() {
+                            (shortest, shrunk) = (inputs, failure);
+                        }
+                        break;
                     }
-                    break;
+                    Ok(_) if cycles_left > 0 && tree.complicate() => inputs = tree.current(),
+                    Ok(_) => break,
                 }
-                Ok(_) if cycles_left > 0 && tree.complicate() => inputs = tree.current(),
-                Ok(_) => break,
             }
         }
+        let (unit, seed) = (self.rig.name(), self.seed);
+        let about = format!(
+            "seed {seed}, shrunk\npimlico cosim {unit} --seed {seed} --cycles {} --report {}",
+            cycle + 1,
+            report.display()
+        );
+        let (waveforms, shown) = Waveforms::write(&unit, report, |files| {
+            write_waves((self.make)(seed), &shortest, files, &about)
+        })?;
+        if let Some(mismatch) = shown {
+            shrunk = Failure::Mismatch(mismatch);
+        }
+        Ok(MismatchReport { first, cycle, shrunk, waveforms })
     }
-    let about = format!(
-        "seed {seed}, shrunk\npimlico cosim {} --seed {seed} --cycles {} --report {}",
-        M::name(),
-        cycle + 1,
-        report.display()
-    );
-    let (waveforms, shown) = Waveforms::write(&M::name(), report, |files| {
-        write_waves::<M>(&shortest, seed, files, &about)
-    })?;
-    if let Some(mismatch) = shown {
-        shrunk = Failure::Mismatch(mismatch);
-    }
-    Ok(MismatchReport { first, cycle, shrunk, waveforms })
 }
 
 /// What comes behind a mismatch has no part in it. A judge may want more than the cycle that it names.
-fn cut<I>(inputs: &mut Vec<I>, failure: &Failure) {
+fn cut(inputs: &mut Inputs, failure: &Failure) {
     if let Failure::Mismatch(mismatch) = failure {
         inputs.truncate(mismatch.cycle as usize + 1);
     }
-}
-
-/// Writes the waveforms under `inputs`, from the start of a run; `about` stands in their headers. Returns the
-/// mismatch that ends them, if one does.
-fn write_waves<M: Model>(
-    inputs: &[M::In],
-    seed: u64,
-    files: &Waveforms,
-    about: &str,
-) -> io::Result<Option<Box<Mismatch>>> {
-    let mut lockstep = Lockstep::<M>::new(1, seed);
-    lockstep.watch(0, files, Window { from: 0, cycle_ps: CYCLE_PS }, about)?;
-    let step = |input: &M::In| lockstep.step(&[*input], &mut [M::Out::default()]).err();
-    let mismatch = inputs.iter().find_map(step);
-    lockstep.finish()?;
-    Ok(mismatch)
-}
-
-/// Writes the waveforms of an episode of a run to `folder`: of the one with this cycle of the run, or the
-/// first that is not very short. `again` stands in their headers as the folder to write them to again.
-pub fn trace<M: Bench>(
-    cycle: Option<u64>,
-    seed: u64,
-    folder: &Path,
-    again: &Path,
-) -> io::Result<()> {
-    let (unit, again) = (M::name(), again.display());
-    let mut runner = runner(&unit, seed);
-    let (mut number, mut end) = (0, 0);
-    let inputs = loop {
-        let tree = M::episodes().new_tree(&mut runner);
-        let inputs = tree.expect("the strategy rejects nothing").current();
-        number += 1;
-        end += inputs.len() as u64;
-        let is_shown = match cycle {
-            Some(cycle) => cycle < end,
-            None => inputs.len() >= SHOWN || number == LOOKED_AT,
-        };
-        if is_shown {
-            break inputs;
-        }
-    };
-    let about =
-        format!("seed {seed}\npimlico cosim {unit} --seed {seed} --cycles {end} --vcd {again}");
-    write_waves::<M>(&inputs, seed, &Waveforms::of(&unit, folder), &about)?;
-    Ok(())
 }

@@ -17,6 +17,7 @@
 //! | [`rank`] | benches of what is in the rank PU |
 //! | [`bank`] | benches of what is at a bank |
 //! | [`arith`] | benches of the arithmetic units |
+//! | `rig` | a unit on its bench, whatever unit it is |
 //! | `judge` | comparing outputs of up to 64 bits with what is expected |
 //! | `bench` | [`Bench`]: what is to know of a unit for its test: an oracle that is neither RTL nor model |
 //! | [`exhaustive`] | all pairs of operands of an arithmetic unit |
@@ -68,6 +69,8 @@ pub mod npu;
 mod random;
 #[cfg(feature = "benches")]
 pub mod rank;
+#[cfg(feature = "benches")]
+mod rig;
 mod rtl;
 mod spool;
 mod watch;

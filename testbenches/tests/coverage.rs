@@ -13,7 +13,7 @@ fn plans_are_mostly_reached_and_rule_out_nothing_that_happens() {
     let mut benches = benches();
     benches.retain(|bench| !bench.unit.name.contains(':'));
     benches.into_par_iter().for_each(|bench| {
-        let (name, bins) = (&bench.unit.name, (bench.reach)(CYCLES, 1));
+        let (name, bins) = (&bench.unit.name, bench.reach(CYCLES, 1));
         assert_eq!(bins.surprises().next(), None, "{name}");
         let all = bins.iter().count();
         let hit = bins.iter().filter(|(.., hits)| *hits > 0).count();
@@ -26,7 +26,7 @@ fn plans_are_mostly_reached_and_rule_out_nothing_that_happens() {
 fn a_run_that_is_too_short_does_not_reach_the_plan() {
     for name in ["fp_add", "adder_unit", "sequencer"] {
         let bench = benches().into_iter().find(|bench| bench.unit.name == name);
-        let bins = (bench.expect("there is such a unit").reach)(1, 1); // one episode
+        let bins = bench.expect("there is such a unit").reach(1, 1); // one episode
         assert!(bins.iter().any(|(.., hits)| hits == 0), "{name}");
     }
 }

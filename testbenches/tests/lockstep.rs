@@ -13,7 +13,7 @@ fn model_rtl_and_golden_agree() {
     let benches = benches();
     assert!(benches.len() >= 60);
     benches.into_par_iter().for_each(|bench| {
-        let outcome = (bench.run)(CYCLES, 1, report.path(), &mut |_| {});
+        let outcome = bench.run(CYCLES, 1, report.path(), &mut |_| {});
         let outcome = outcome.expect("the report can be written");
         if let Some(failure) = &outcome.failure {
             panic!("{}", failure.shrunk);

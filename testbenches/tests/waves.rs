@@ -20,7 +20,7 @@ fn read(folder: &Path, name: &str, side: &str) -> String {
 fn waves_of_runs_that_pass_are_equal() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     benches().into_par_iter().for_each(|bench| {
-        (bench.trace)(None, 1, folder.path(), folder.path()).expect("writable");
+        bench.trace(None, 1, folder.path(), folder.path()).expect("writable");
         let name = &bench.unit.name;
         let [model, rtl, inside] =
             ["model", "rtl", "inside"].map(|side| read(folder.path(), name, side));

@@ -32,8 +32,8 @@ impl Dut {
     ) -> io::Result<cosim::CosimOutcome> {
         let CosimArguments { cycles, seed, report, coverage, .. } = arguments;
         let mut done = 0;
-        let run = if *coverage { self.bench.run_covered } else { self.bench.run };
-        run(*cycles, *seed, report, &mut |event| match event {
+        let run = if *coverage { AnyBench::run_covered } else { AnyBench::run };
+        run(&self.bench, *cycles, *seed, report, &mut |event| match event {
             Progress::Compared(cycles) => {
                 progress(cycles - done, None);
                 done = cycles;

@@ -97,7 +97,7 @@ fn write_waves(
 ) -> Result<(), Failure> {
     let (Some(waves), Some(folder)) = (waves, &arguments.vcd) else { return Ok(()) };
     let write = |(dut, cycle): &(&Dut, Option<u64>)| {
-        (dut.bench.trace)(*cycle, arguments.seed, waves.path(), folder)
+        dut.bench.trace(*cycle, arguments.seed, waves.path(), folder)
     };
     of.par_iter().try_for_each(write).map_err(|e| waves.failed(&e))?;
     waves.check()
