@@ -31,7 +31,7 @@ struct PimlicoUnit {
   void (*settle)(void* instance, const uint32_t* inputs, uint32_t* outputs);
   // The rising edge of the clock, and of those beside it that have one. Not 0 where an assertion failed since the last edge.
   int (*edge)(void* instance);
-  // Adds the instance to a waveform that is not yet open.
+  // Adds the instance to a waveform that is not yet open. Null where none can be written.
   void (*trace)(void* instance, VerilatedVcdC* vcd);
   // Writes to a file that can be written how often each point was reached so far, in Verilator's format.
   // Null in a build that does not count.
@@ -121,6 +121,19 @@ struct Instance {
 };
 
 template <typename Ports>
+constexpr auto trace() -> decltype(PimlicoUnit::trace) {
+  if constexpr (Ports::kIsTraced) {
+    return [](void* instance, VerilatedVcdC* vcd) {
+      auto& self = *static_cast<Instance<Ports>*>(instance);
+      Verilated::threadContextp(&self.context);
+      self.top->trace(vcd, 99);
+    };
+  } else {
+    return nullptr;
+  }
+}
+
+template <typename Ports>
 constexpr PimlicoUnit unit() {
   return {
       [](uint64_t seed) -> void* { return new Instance<Ports>(seed); },
@@ -155,11 +168,7 @@ constexpr PimlicoUnit unit() {
         self.context.gotFinish(false);
         return 1;
       },
-      [](void* instance, VerilatedVcdC* vcd) {
-        auto& self = *static_cast<Instance<Ports>*>(instance);
-        Verilated::threadContextp(&self.context);
-        self.top->trace(vcd, 99);
-      },
+      trace<Ports>(),
 #if VM_COVERAGE
       [](void* instance, const char* file) {
         static_cast<Instance<Ports>*>(instance)->context.coveragep()->write(file);

@@ -12,7 +12,8 @@ pub struct PimlicoUnit {
     pub reset: unsafe extern "C" fn(*mut c_void, active: c_int),
     pub settle: unsafe extern "C" fn(*mut c_void, inputs: *const u32, outputs: *mut u32),
     pub edge: unsafe extern "C" fn(*mut c_void) -> c_int,
-    pub trace: unsafe extern "C" fn(*mut c_void, vcd: *mut VcdC),
+    /// None in a library without waveforms.
+    pub trace: Option<unsafe extern "C" fn(*mut c_void, vcd: *mut VcdC)>,
     /// None in a build without coverage.
     pub coverage: Option<unsafe extern "C" fn(*mut c_void, file: *const c_char)>,
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! An arithmetic unit's RTL as a function of one or two 16-bit operands, chosen by name at run time.
 
-use crate::build;
+use crate::build::{self, Waves};
 use crate::ffi::PimlicoUnit;
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -28,7 +28,8 @@ impl Function {
         assert!(declared.inputs.len() <= 2 && declared.inputs.iter().all(|port| port.width == 16));
         assert!(matches!(declared.outputs, [port] if port.width <= 32));
         assert!(declared.probes.is_empty());
-        let unit = build::load(declared).unwrap_or_else(|error| panic!("{error}")).unit;
+        let unit =
+            build::load(declared, Waves::Without).unwrap_or_else(|error| panic!("{error}")).unit;
         // SAFETY: `create` returns a new instance.
         let instance = NonNull::new(unsafe { (unit.create)(0) }).expect("`new` is never null");
         Self { unit, instance }

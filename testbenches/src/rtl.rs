@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Verilated instances of a unit.
 
-use crate::build::{self, Loaded};
+use crate::build::{self, Loaded, Waves};
+use crate::ffi::PimlicoUnit;
 use crate::spool::Spool;
 use pimlico_ports::{Bundle, Instances, Mismatch, Unit, UnitInfo, words_of};
 use std::ffi::c_void;
@@ -19,9 +20,9 @@ pub struct Rtl<U: Unit> {
 
 /// The same for any unit, by the words of its ports: compiled once, and not for each unit.
 struct Verilated {
-    unit: Loaded,
-    name: String,
-    instances: Vec<NonNull<c_void>>,
+    info: UnitInfo,
+    has_probes: bool,
+    instances: Vec<Instance>,
     /// Of the instance that is settled next.
     inputs: Vec<u32>,
     /// Ports and probes that the instances put out last, one instance after the other.
@@ -31,6 +32,13 @@ struct Verilated {
     tracing: Option<Tracing>,
     /// Cycles since the reset.
     cycle: u64,
+}
+
+/// An instance of a loaded unit.
+struct Instance {
+    unit: &'static PimlicoUnit,
+    verilated: NonNull<c_void>,
+    seed: u64,
 }
 
 /// A waveform that Verilator writes.
@@ -64,8 +72,12 @@ impl<U: Unit> Rtl<U> {
         Self { verilated: Verilated::new(&U::info(), count, seed), ports: PhantomData }
     }
 
-    /// Writes the waveform of everything inside instance `i` to `file`, cycle 0 being the next, until
-    /// [`finish_trace`](Self::finish_trace).
+    /// Writes the waveform of everything inside instance `i` to `file`, until [`finish_trace`](Self::finish_trace). The
+    /// instance has just been reset: its next cycle is the first.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written, or the RTL not be made with waveforms.
     pub fn trace(&mut self, i: usize, file: &Path, window: Window) -> io::Result<()> {
         self.verilated.trace(i, file, window)
     }
@@ -92,7 +104,7 @@ impl<U: Unit> Rtl<U> {
 
     /// Whether it has the probed registers. RTL of a user's own need not; they are 0 then.
     pub(crate) fn has_probes(&self) -> bool {
-        self.verilated.unit.has_probes
+        self.verilated.has_probes
     }
 
     /// The probed registers of instance `i`, as they stood before the last edge.
@@ -151,42 +163,31 @@ impl<U: Unit> Instances<U> for Rtl<U> {
 
 impl Verilated {
     fn new(info: &UnitInfo, count: usize, seed: u64) -> Self {
-        let unit = build::load(info).unwrap_or_else(|error| panic!("{error}"));
-        let instances = (0..count as u64).map(|i| {
-            // SAFETY: `create` returns a new instance.
-            let instance = unsafe { (unit.unit.create)(seed.wrapping_add(i)) };
-            NonNull::new(instance).expect("`new` does not return null")
-        });
-        let instances = instances.collect();
+        let Loaded { unit, has_probes } =
+            build::load(info, Waves::Without).unwrap_or_else(|error| panic!("{error}"));
+        let instance = |i| Instance::new(unit, seed.wrapping_add(i));
+        let instances = (0..count as u64).map(instance).collect();
         let inputs = vec![0; words_of(info.inputs)];
         let observed = words_of(info.outputs) + words_of(info.probes);
         let outputs = vec![0; count * observed];
-        let (name, tracing) = (info.name.clone(), None);
-        let mut verilated =
-            Self { unit, name, instances, inputs, outputs, observed, tracing, cycle: 0 };
-        // The ports of the libraries in a design hold random bits as well, that of the reset among them: what begins in its reset
-        // sees no edge of the first one.
-        verilated.reset();
-        verilated.reset();
-        verilated
+        let (info, tracing) = (info.clone(), None);
+        Self { info, has_probes, instances, inputs, outputs, observed, tracing, cycle: 0 }
     }
 
     fn reset(&mut self) {
-        for instance in &self.instances {
-            // SAFETY: the instance is live.
-            unsafe {
-                (self.unit.unit.reset)(instance.as_ptr(), 1);
-                (self.unit.unit.reset)(instance.as_ptr(), 0);
-            }
-        }
+        self.instances.iter_mut().for_each(Instance::reset);
         self.cycle = 0;
     }
 
     fn trace(&mut self, i: usize, file: &Path, window: Window) -> io::Result<()> {
         let spool = Spool::create(file)?;
+        let Loaded { unit, .. } = build::load(&self.info, Waves::With).map_err(io::Error::other)?;
+        let instance = &mut self.instances[i];
+        *instance = Instance::new(unit, instance.seed);
+        let trace = unit.trace.expect("a library with waveforms");
         let mut vcd = Vcd::default();
         // SAFETY: instance and waveform are live; the waveform is dropped before the instance.
-        unsafe { (self.unit.unit.trace)(self.instances[i].as_ptr(), vcd.0) };
+        unsafe { trace(instance.verilated.as_ptr(), vcd.0) };
         vcd.open(spool.path())?;
         self.tracing = Some(Tracing { vcd, file: spool, instance: i, window, cycle: 0 });
         Ok(())
@@ -202,13 +203,14 @@ impl Verilated {
     fn coverage(&self) -> io::Result<Vec<crate::coverage::points::Point>> {
         use std::ffi::CString;
         use std::os::unix::ffi::OsStrExt;
-        let write = self.unit.unit.coverage.expect("a build with the feature `coverage`");
+        let instance = &self.instances[0];
+        let write = instance.unit.coverage.expect("a build with the feature `coverage`");
         let file = tempfile::NamedTempFile::new()?;
         let name = CString::new(file.path().as_os_str().as_bytes())?;
         // SAFETY: the instance is live, the name ends with a zero byte.
-        unsafe { write(self.instances[0].as_ptr(), name.as_ptr()) };
+        unsafe { write(instance.verilated.as_ptr(), name.as_ptr()) };
         let data = std::fs::read_to_string(file.path())?;
-        crate::coverage::points::parse(&self.name, &data).map_err(io::Error::other)
+        crate::coverage::points::parse(&self.info.name, &data).map_err(io::Error::other)
     }
 
     fn observed(&self, i: usize) -> &[u32] {
@@ -221,8 +223,8 @@ impl Verilated {
         // SAFETY: the instance is live; the arrays have the sizes that the binding, generated from
         // the same declaration, reads and writes.
         unsafe {
-            let instance = self.instances[i].as_ptr();
-            (self.unit.unit.settle)(instance, self.inputs.as_ptr(), outputs.as_mut_ptr());
+            let Instance { unit, verilated, .. } = &self.instances[i];
+            (unit.settle)(verilated.as_ptr(), self.inputs.as_ptr(), outputs.as_mut_ptr());
         }
     }
 
@@ -239,8 +241,9 @@ impl Verilated {
     fn step(&mut self, i: usize) -> Result<(), Box<Mismatch>> {
         self.settle(i);
         self.dump(i, 0);
+        let Instance { unit, verilated, .. } = &self.instances[i];
         // SAFETY: the instance is live.
-        let holds = unsafe { (self.unit.unit.edge)(self.instances[i].as_ptr()) == 0 };
+        let holds = unsafe { (unit.edge)(verilated.as_ptr()) == 0 };
         self.dump(i, 1);
         if holds { Ok(()) } else { Err(self.assertion(i)) }
     }
@@ -258,7 +261,7 @@ impl Verilated {
     #[cold]
     fn assertion(&self, i: usize) -> Box<Mismatch> {
         Box::new(Mismatch {
-            unit: self.name.clone(),
+            unit: self.info.name.clone(),
             instance: i,
             cycle: self.cycle,
             port: Mismatch::ASSERTION.to_owned(),
@@ -272,9 +275,35 @@ impl Verilated {
 impl Drop for Verilated {
     fn drop(&mut self) {
         let _ = self.finish_trace(); // the waveform refers to an instance
-        for instance in &self.instances {
-            // SAFETY: the instance is live, and not used again.
-            unsafe { (self.unit.unit.destroy)(instance.as_ptr()) };
+    }
+}
+
+impl Instance {
+    /// One that has been reset.
+    fn new(unit: &'static PimlicoUnit, seed: u64) -> Self {
+        // SAFETY: `create` returns a new instance.
+        let verilated = NonNull::new(unsafe { (unit.create)(seed) });
+        let verilated = verilated.expect("`new` does not return null");
+        let mut instance = Self { unit, verilated, seed };
+        // The ports of the libraries in a design hold random bits as well, that of the reset among them: what begins in its reset
+        // sees no edge of the first one.
+        instance.reset();
+        instance.reset();
+        instance
+    }
+
+    fn reset(&mut self) {
+        // SAFETY: the instance is live.
+        unsafe {
+            (self.unit.reset)(self.verilated.as_ptr(), 1);
+            (self.unit.reset)(self.verilated.as_ptr(), 0);
         }
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // SAFETY: the instance is live, and not used again.
+        unsafe { (self.unit.destroy)(self.verilated.as_ptr()) };
     }
 }

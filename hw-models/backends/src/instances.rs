@@ -17,9 +17,10 @@ pub(crate) fn instances<M: Model>(
     count: usize,
     seed: u64,
 ) -> Result<Box<dyn Instances<M>>, BackendError> {
-    use pimlico_testbenches::{Lockstep, Rtl, build};
+    use pimlico_testbenches::build::{self, Waves};
+    use pimlico_testbenches::{Lockstep, Rtl};
     if backend.has_rtl() {
-        build::prepare(&M::info())?;
+        build::prepare(&M::info(), Waves::Without)?;
     }
     Ok(match backend {
         Backend::Fast | Backend::Model => Box::new(Models::new(count)),

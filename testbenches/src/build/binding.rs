@@ -2,7 +2,7 @@
 //! The C++ that binds a Verilated module: see `shim/pimlico.h` for what it implements.
 
 use super::BuildError;
-use super::verilate::has_rank;
+use super::verilate::{Module, has_rank};
 use pimlico_ports::{PortInfo, UnitInfo};
 use std::fmt::Write;
 use std::path::Path;
@@ -25,17 +25,16 @@ fn is_clock(port: &PortInfo) -> bool {
     port.name.starts_with("clk_") && port.name.ends_with("_i")
 }
 
-/// One translation unit: Verilator's output for module `top` in `folder`, and the binding as a unit; without registers
-/// to probe their words are 0.
+/// One translation unit: Verilator's output for a unit's module in `folder`, and the binding as the unit; without
+/// registers to probe their words are 0.
 pub fn translation_unit(
     unit: &UnitInfo,
-    top: &str,
+    module: &Module<'_>,
     has_probes: bool,
     folder: &Path,
 ) -> Result<String, BuildError> {
-    let name = identifier(unit);
     let mut text = includes(folder)?;
-    let class = format!("V{name}");
+    let class = format!("V{}", module.prefix);
     let ports = |ports: &[PortInfo], call: &str, of: &str| {
         ports
             .iter()
@@ -59,7 +58,8 @@ pub fn translation_unit(
     let memories = has_rank(unit.module);
     let outputs = ports(unit.outputs, "pimlico::put", "");
     let probes = if has_probes { unit.probes } else { &[] };
-    let probes = ports(probes, "pimlico::put", &format!("rootp->{}", scope(unit, top)));
+    let probes = ports(probes, "pimlico::put", &format!("rootp->{}", scope(unit, &module.name)));
+    let is_traced = module.is_traced;
     let _ = write!(
         text,
         r#"#include "pimlico.h"
@@ -68,6 +68,7 @@ namespace {{
 struct Ports {{
   using Model = {class};
   static constexpr bool kHasMemories = {memories};
+  static constexpr bool kIsTraced = {is_traced};
   struct Clocks {{
 {clocks}  }};
   static void inputs([[maybe_unused]] Model& top, [[maybe_unused]] Clocks& clocks,

@@ -38,6 +38,16 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use workshop::Workshop;
 
+/// Whether the waveforms of what is inside a unit can be written. With them its library takes a third longer to make, and
+/// steps more slowly: it is made for the runs that are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waves {
+    /// They cannot.
+    Without,
+    /// They can.
+    With,
+}
+
 /// A unit whose library is loaded.
 #[derive(Clone, Copy)]
 pub(crate) struct Loaded {
@@ -60,13 +70,13 @@ pub fn use_own(own: Own) -> Result<(), BuildError> {
 /// # Errors
 ///
 /// If a tool is missing or refuses the RTL, if the RTL has other ports than the model, or if the cache cannot be written.
-pub fn prepare(unit: &UnitInfo) -> Result<(), BuildError> {
-    load(unit).map(drop)
+pub fn prepare(unit: &UnitInfo, waves: Waves) -> Result<(), BuildError> {
+    load(unit, waves).map(drop)
 }
 
 /// Whether [`prepare`] has nothing to make. What is in the way of making it is no error here.
-pub fn is_made(unit: &UnitInfo) -> bool {
-    workshop().is_ok_and(|workshop| workshop.has(unit))
+pub fn is_made(unit: &UnitInfo, waves: Waves) -> bool {
+    workshop().is_ok_and(|workshop| workshop.has(unit, waves))
 }
 
 /// Makes what all operands of a unit without registers are tried on, if it is not there: of one with two operands several
@@ -78,7 +88,7 @@ pub fn is_made(unit: &UnitInfo) -> bool {
 #[cfg(feature = "benches")]
 pub fn prepare_operands(unit: &UnitInfo) -> Result<(), BuildError> {
     if unit.parameters.contains(&("STAGES", 0)) {
-        prepare(unit)?;
+        prepare(unit, Waves::Without)?;
     }
     if lanes::has(unit) { load_lanes(unit).map(drop) } else { Ok(()) }
 }
@@ -116,10 +126,10 @@ impl<T: Copy> Once<T> {
 }
 
 /// The RTL of a unit.
-pub(crate) fn load(unit: &UnitInfo) -> Result<Loaded, BuildError> {
-    static UNITS: Once<Loaded> = Once(Mutex::new(None));
-    UNITS.get(&unit.name, || {
-        let (library, has_probes) = workshop()?.unit(unit)?;
+pub(crate) fn load(unit: &UnitInfo, waves: Waves) -> Result<Loaded, BuildError> {
+    static UNITS: [Once<Loaded>; 2] = [const { Once(Mutex::new(None)) }; 2];
+    UNITS[waves as usize].get(&unit.name, || {
+        let (library, has_probes) = workshop()?.unit(unit, waves)?;
         // SAFETY: the library was made for this declaration, with the binding's types.
         let unit = unsafe { symbol::<PimlicoUnit>(&library, b"pimlico_unit\0") }?;
         Ok(Loaded { unit, has_probes })

@@ -182,19 +182,7 @@ pub fn probe_configuration(unit: &UnitInfo) -> String {
         module => repeated(module).unwrap_or_default(),
     };
     let checkers = "tracing_off -file \"*_checks.sv\"\n";
-    let arithmetic = if has_all_in_waves(unit.module) { "" } else { ARITHMETIC };
-    format!("{checkers}{}{arithmetic}{others}", lines.collect::<String>())
-}
-
-/// What is inside of arithmetic, and its registers, is not in waveforms.
-const ARITHMETIC: &str = r#"tracing_off -file "*/arith/*.sv"
-tracing_off -file "*/prim/pipe.sv"
-"#;
-
-/// Whether all signals of a unit are in its waveforms. In a debug build the inside of arithmetic is in those of the arithmetic
-/// units alone: of a unit with many lanes, what writes it would take longer to compile than the unit.
-fn has_all_in_waves(module: &str) -> bool {
-    !cfg!(debug_assertions) || module.starts_with("fp_")
+    format!("{checkers}{}{others}", lines.collect::<String>())
 }
 
 /// Whether a module has the whole rank in it.

@@ -10,7 +10,7 @@ use super::lanes;
 use super::library::Library;
 use super::own::Own;
 use super::verilate::{self, Module, Verilator};
-use super::{BuildError, binding, coverage, library, package};
+use super::{BuildError, Waves, binding, coverage, library, package};
 use pimlico_ports::UnitInfo;
 use std::path::{Path, PathBuf};
 use std::{fs, thread};
@@ -97,17 +97,17 @@ impl Workshop {
     }
 
     /// Whether the library of a unit is there.
-    pub fn has(&self, unit: &UnitInfo) -> bool {
-        let made = self.unit_module(unit).and_then(|(module, parts)| self.digest(&module, &parts));
-        made.is_ok_and(|digest| self.cache.place(&binding::identifier(unit), &digest).is_dir())
+    pub fn has(&self, unit: &UnitInfo, waves: Waves) -> bool {
+        let made = self.unit_module(unit, waves);
+        let made = made.and_then(|(module, parts)| self.digest(&module, &parts));
+        made.is_ok_and(|digest| self.cache.place(&product(unit, waves), &digest).is_dir())
     }
 
     /// The library of a unit, and whether it has the registers to probe.
-    pub fn unit(&self, unit: &UnitInfo) -> Result<(PathBuf, bool), BuildError> {
-        let (module, libraries) = self.unit_module(unit)?;
+    pub fn unit(&self, unit: &UnitInfo, waves: Waves) -> Result<(PathBuf, bool), BuildError> {
+        let (module, libraries) = self.unit_module(unit, waves)?;
         let digest = self.digest(&module, &libraries)?;
-        let name = binding::identifier(unit);
-        let made = self.cache.product(&name, &digest, |folder| {
+        let made = self.cache.product(&product(unit, waves), &digest, |folder| {
             // Libraries are compiled beside the design, which wants no more than their wrappers at first.
             let compile = || libraries.iter().map(|library| self.object(library)).collect();
             thread::scope(|scope| {
@@ -149,7 +149,11 @@ impl Workshop {
     }
 
     /// How Verilator makes a unit, and what libraries it uses.
-    fn unit_module(&self, unit: &UnitInfo) -> Result<(Module<'static>, Vec<Library>), BuildError> {
+    fn unit_module(
+        &self,
+        unit: &UnitInfo,
+        waves: Waves,
+    ) -> Result<(Module<'static>, Vec<Library>), BuildError> {
         let (name, parameters) = self.top(unit);
         let libraries = library::libraries(&name, &parameters);
         let sources = library::sources_of(&name, &self.sources).map_err(|error| {
@@ -168,7 +172,7 @@ impl Workshop {
             configuration: verilate::probe_configuration(unit)
                 + &coverage::left_out(unit, &self.sources),
             options: coverage::options(unit),
-            is_traced: true,
+            is_traced: waves == Waves::With,
             repeats: verilate::repeated(unit.module).is_some(),
             begins_with_zeros: library::begins_with_zeros(unit.module),
             is_own: self.sources.has_own(),
@@ -240,7 +244,7 @@ impl Workshop {
         if has_probes {
             write(&folder.join(PROBES), "")?;
         }
-        let text = binding::translation_unit(unit, &module.name, has_probes, &generated)?;
+        let text = binding::translation_unit(unit, &module, has_probes, &generated)?;
         if libraries.is_empty() {
             return self.link(&text, &generated, folder, &unit.name);
         }
@@ -274,6 +278,15 @@ impl Workshop {
         let library = folder.join(LIBRARY);
         self.compiler.library(&source, &self.runtime, &library, name)?;
         remove(generated)
+    }
+}
+
+/// What the library of a unit is called in the cache.
+fn product(unit: &UnitInfo, waves: Waves) -> String {
+    let name = binding::identifier(unit);
+    match waves {
+        Waves::Without => name,
+        Waves::With => format!("{name}_waves"),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::files::OutputFolder;
 use crate::output::{self, Table, grouped};
 use crate::schema::Kind;
 use crate::verilated;
+use pimlico_testbenches::build::Waves;
 use pimlico_testbenches::cosim::{CosimOutcome, Failure as CosimFailure, MismatchReport};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -56,7 +57,11 @@ pub fn compare(arguments: &CosimArguments, duts: &[Dut]) -> Result<(), Failure> 
     }
     let waves = arguments.vcd.as_deref().map(OutputFolder::open).transpose()?;
     OutputFolder::open(&arguments.report)?; // where a mismatch is shown
-    verilated::prepare(&duts.iter().map(|dut| &dut.bench.unit).collect::<Vec<_>>())?;
+    let units: Vec<_> = duts.iter().map(|dut| &dut.bench.unit).collect();
+    verilated::prepare(&units, Waves::Without)?;
+    if waves.is_some() {
+        verilated::prepare(&units, Waves::With)?;
+    }
     write_waves(duts.iter().map(|dut| (dut, None)).collect(), arguments, waves.as_ref())?;
     let bar = output::progress(arguments.cycles * duts.len() as u64, "cycles");
     let progress = |cycles, failed: Option<String>| {

@@ -53,7 +53,8 @@ pub(super) fn prepare_all<U: AsRef<[UnitInfo]>>(
 ) -> Result<(), Failure> {
     if backend.has_rtl() {
         let units = units()?;
-        crate::verilated::prepare(&units.as_ref().iter().collect::<Vec<_>>())?;
+        let units: Vec<_> = units.as_ref().iter().collect();
+        crate::verilated::prepare(&units, pimlico_testbenches::build::Waves::Without)?;
     }
     Ok(())
 }
