@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: MIT
-//! The command as a user meets it: documents, messages, exit status.
+//! The command as a user meets it: documents, messages, exit status. All in one program, so that a test that takes long has
+//! others beside it.
 //!
 //! * [`report`]: keys and figures of `run`'s report.
 //! * [`options`]: options of `run` and what they change.
 //! * [`systems`]: modules of channels, several ranks, and the back ends that need no RTL.
+//! * [`device`]: devices from files.
+//! * [`decode`], [`prefill`]: text on every system; [`layout`], [`model_dir`], [`safetensors`]: models in files.
+//! * [`dpa`], [`judged`]: programs of the user's own.
 //! * [`lp5`]: matrices on LPDDR5X-PIM by `run lp5`.
 //! * [`serving`]: traces and serving systems.
 //! * [`neupims`]: `sweep neupims`; [`channels`]: `run neupims` and `sweep row-buffers`.
-//! * [`sweeps`]: comparisons by `sweep`.
-//! * [`refusals`]: wrong input.
+//! * [`sweeps`]: comparisons by `sweep`; [`pieces`]: the same in pieces.
+//! * [`spd`]: the module's SPD image.
+//! * [`refusals`], [`input`]: wrong input; [`files`]: what is written, and where.
+//! * [`usage`], [`formats`]: spelling, help and tables; [`readme`]: the documents show what the command prints.
 //! * [`fp`]: single operations.
+//! * [`estimate`], [`estimate_power`]: area, clock and power.
 //! * [`with_rtl`]: what needs the RTL.
-//! * [`cosim`]: co-simulation of units.
+//! * [`cosim`]: co-simulation of units; [`own_rtl`]: of RTL of the user's own.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -19,15 +26,34 @@ mod common;
 mod channels;
 #[cfg(feature = "cosim")]
 mod cosim;
+mod decode;
+mod device;
+mod dpa;
+mod estimate;
+mod estimate_power;
+mod files;
+mod formats;
 mod fp;
+mod input;
+mod judged;
+mod layout;
 mod lp5;
+mod model_dir;
 mod neupims;
 mod options;
+#[cfg(feature = "cosim")]
+mod own_rtl;
+mod pieces;
+mod prefill;
+mod readme;
 mod refusals;
 mod report;
+mod safetensors;
 mod serving;
+mod spd;
 mod sweeps;
 mod systems;
+mod usage;
 #[cfg(feature = "rtl")]
 mod with_rtl;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico estimate power` as a user meets it.
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 use std::process::{Command, Output};

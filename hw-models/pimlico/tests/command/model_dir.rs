@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `--model-dir`: a language model in a folder as Hugging Face lays it out, and what is wrong with one.
 
-mod common;
+use crate::common;
 
 use pimlico_model::small;
 use std::path::Path;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico spd` as a user meets it, and its image as another tool reads it.
 
-mod common;
+use crate::common;
 
 use std::fmt::Write;
 use std::fs;

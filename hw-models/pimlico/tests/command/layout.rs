@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico layout` as a user meets it: a model to an image and back, and one line and no file where something is wrong.
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;

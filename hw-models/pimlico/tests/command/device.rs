@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Devices from files as a user meets them: `pimlico device`, `--device`, `pimlico sweep timing`.
 
-mod common;
+use crate::common;
 
 use serde_json::Value;
 use std::fs;

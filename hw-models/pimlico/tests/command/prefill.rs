@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico run SYSTEM decode --prefill host` as a user meets it: one text under every policy, on every system.
 
-mod common;
+use crate::common;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico dpa` as a user meets it.
 
-mod common;
+use crate::common;
 
 use serde_json::Value;
 use std::fs;

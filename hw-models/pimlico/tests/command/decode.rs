@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico run l3 decode` and `run l3 layer` as a user meets them: documents, messages, exit status.
 
-mod common;
+use crate::common;
 
 use pimlico_model::checkpoint::tiny;
 use std::path::{Path, PathBuf};

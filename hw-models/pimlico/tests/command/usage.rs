@@ -2,7 +2,7 @@
 //! How the command is spelled and documented: former spellings, help, completions, manual pages, and what a
 //! document says of the command that made it.
 
-mod common;
+use crate::common;
 
 use serde_json::{Value, json};
 use std::process::{Command, Output};

@@ -2,7 +2,7 @@
 //! `pimlico estimate` where something is missing or wrong: one line that says what, status 2, and no file
 //! left behind.
 
-mod common;
+use crate::common;
 
 use pimlico_estimate::NANGATE45_AREAS;
 use std::os::unix::fs::PermissionsExt;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Every table as text, Markdown and comma-separated values.
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 use std::process::{Command, Output};

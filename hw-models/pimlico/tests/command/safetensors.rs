@@ -4,7 +4,7 @@
 //! There RoPE turns an element of a head's first half with one of the second, so that the rows of q and k
 //! stand in another order: those of even number first.
 
-mod common;
+use crate::common;
 
 use pimlico_model::checkpoint::{Checkpoint, llama2c, tiny};
 use std::path::Path;

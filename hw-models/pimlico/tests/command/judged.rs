@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Runs are judged: what is wrong ends with status 1, whatever the program.
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;

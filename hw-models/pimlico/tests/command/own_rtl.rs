@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico cosim --rtl`: RTL of the user's own.
-#![cfg(feature = "cosim")]
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Input that is wrong, too large, or not meant for a terminal: each is refused in one line that names it.
 
-mod common;
+use crate::common;
 
 use pimlico_model::checkpoint::tiny;
 use serde_json::Value;
