@@ -4,7 +4,7 @@
 use pimlico_testbenches::benches;
 use rayon::prelude::*;
 
-/// Cycles of each unit: `scripts/test` runs more of the same, and `scripts/prove` more still.
+/// Cycles of each unit: `scripts/test` runs more of the same by itself, and `scripts/prove` more still.
 const CYCLES: u64 = 5000;
 
 #[test]
