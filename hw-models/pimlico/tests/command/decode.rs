@@ -2,7 +2,6 @@
 //! `pimlico run l3 decode` and `run l3 layer` as a user meets them: documents, messages, exit status.
 
 use crate::common;
-
 use pimlico_model::checkpoint::tiny;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

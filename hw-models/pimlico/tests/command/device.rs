@@ -2,7 +2,6 @@
 //! Devices from files as a user meets them: `pimlico device`, `--device`, `pimlico sweep timing`.
 
 use crate::common;
-
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

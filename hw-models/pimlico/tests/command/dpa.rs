@@ -2,7 +2,6 @@
 //! `pimlico dpa` as a user meets it.
 
 use crate::common;
-
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

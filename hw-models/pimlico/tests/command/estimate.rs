@@ -3,7 +3,6 @@
 //! left behind.
 
 use crate::common;
-
 use pimlico_estimate::NANGATE45_AREAS;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

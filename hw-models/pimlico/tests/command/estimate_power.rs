@@ -2,7 +2,6 @@
 //! `pimlico estimate power` as a user meets it.
 
 use crate::common;
-
 use std::path::Path;
 use std::process::{Command, Output};
 

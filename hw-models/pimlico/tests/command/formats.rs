@@ -2,7 +2,6 @@
 //! Every table as text, Markdown and comma-separated values.
 
 use crate::common;
-
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -2,7 +2,6 @@
 //! Input that is wrong, too large, or not meant for a terminal: each is refused in one line that names it.
 
 use crate::common;
-
 use pimlico_model::checkpoint::tiny;
 use serde_json::Value;
 use std::fs;

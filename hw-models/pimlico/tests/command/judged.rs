@@ -2,7 +2,6 @@
 //! Runs are judged: what is wrong ends with status 1, whatever the program.
 
 use crate::common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

@@ -2,7 +2,6 @@
 //! `pimlico layout` as a user meets it: a model to an image and back, and one line and no file where something is wrong.
 
 use crate::common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

@@ -69,7 +69,8 @@ fn pimlico(arguments: &str) -> Output {
 
 fn json(arguments: &str) -> serde_json::Value {
     let output = pimlico(arguments);
-    assert_eq!(output.status.code(), Some(0), "{arguments}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{arguments}: {message}");
     common::document(&output.stdout)
 }
 

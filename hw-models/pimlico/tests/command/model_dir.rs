@@ -2,7 +2,6 @@
 //! `--model-dir`: a language model in a folder as Hugging Face lays it out, and what is wrong with one.
 
 use crate::common;
-
 use pimlico_model::small;
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,30 +1,15 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico run SYSTEM decode --prefill host` as a user meets it: one text under every policy, on every system.
 
+use super::{json, pimlico};
 use crate::common;
-
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 /// The policies, each with its buffers; none where all weights are copied before.
 const POLICIES: [(&str, Option<u64>); 4] =
     [("duplicate", None), ("facil", Some(0)), ("ddb", Some(2)), ("owr", Some(1))];
-
-fn pimlico(arguments: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_pimlico"))
-        .args(arguments.split_whitespace())
-        .current_dir(env!("CARGO_TARGET_TMPDIR"))
-        .output()
-        .expect("the command runs")
-}
-
-fn json(arguments: &str) -> Value {
-    let output = pimlico(arguments);
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{arguments}: {message}");
-    common::document(&output.stdout)
-}
 
 fn refused(arguments: &str) -> String {
     let output = pimlico(arguments);

@@ -5,7 +5,6 @@
 //! stand in another order: those of even number first.
 
 use crate::common;
-
 use pimlico_model::checkpoint::{Checkpoint, llama2c, tiny};
 use std::path::Path;
 use std::process::Command;

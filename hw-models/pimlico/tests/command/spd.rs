@@ -2,7 +2,6 @@
 //! `pimlico spd` as a user meets it, and its image as another tool reads it.
 
 use crate::common;
-
 use std::fmt::Write;
 use std::fs;
 use std::io::ErrorKind;

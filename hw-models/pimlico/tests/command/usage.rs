@@ -2,18 +2,10 @@
 //! How the command is spelled and documented: former spellings, help, completions, manual pages, and what a
 //! document says of the command that made it.
 
+use super::pimlico;
 use crate::common;
-
 use serde_json::{Value, json};
-use std::process::{Command, Output};
-
-fn pimlico(arguments: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_pimlico"))
-        .args(arguments.split_whitespace())
-        .current_dir(env!("CARGO_TARGET_TMPDIR"))
-        .output()
-        .expect("the command runs")
-}
+use std::process::Output;
 
 fn printed(arguments: &str) -> String {
     let output = pimlico(arguments);
