@@ -4,6 +4,7 @@
 //! A clock is one beat: half a tCK. On the bus stands a beat, or nothing.
 
 use crate::sizes::{Burst, CHIPS, LANES};
+use pimlico_units::lap::Walk;
 use std::collections::VecDeque;
 
 /// Beats of a burst.
@@ -87,6 +88,12 @@ impl Outgoing {
         beats.get(beat).copied()
     }
 
+    /// Goes over when it drives, for [laps](pimlico_units::lap), in a clock.
+    pub fn walk(&mut self, walk: &mut Walk<'_>, now: u64) {
+        walk.size(self.0.len());
+        self.0.iter_mut().for_each(|(first, _)| walk.at(first, now));
+    }
+
     /// Whether nothing is left to drive.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -131,6 +138,15 @@ impl<T> Incoming<T> {
             return None;
         }
         self.0.pop_front().map(|(_, tag, beats)| (tag, beats))
+    }
+
+    /// Goes over what is no data, for [laps](pimlico_units::lap), in a clock.
+    pub fn walk(&mut self, walk: &mut Walk<'_>, now: u64, tag: impl Fn(&T, &mut Walk<'_>)) {
+        walk.size(self.0.len());
+        for (first, of, _) in &mut self.0 {
+            walk.at(first, now);
+            tag(of, walk);
+        }
     }
 
     /// Whether nothing is left to take.

@@ -10,6 +10,7 @@ use crate::bursts::BurstHost;
 use crate::config::Config;
 use crate::dispatch::{Made, Start};
 use crate::error::DeviceError;
+use crate::laps::KnownLaps;
 use crate::options::Options;
 use crate::pins::PinWatch;
 use crate::statistics::Statistics;
@@ -97,8 +98,8 @@ pub trait RankDevice: Device + Runs {
     }
 
     /// From the reset on, data are of no account: what is written need not be kept, and what is made may be anything.
-    /// What happens, and when, stays as it is.
-    fn leave_data_out(&mut self) {}
+    /// What happens, and when, stays as it is. What it finds of that it may have in common with others like it.
+    fn leave_data_out(&mut self, _known: &KnownLaps) {}
 
     /// What rows hold in all banks is of no further use: this machine's memory for it may be freed, and then the rows read as
     /// if they were never written. No command is issued, and no time passes.

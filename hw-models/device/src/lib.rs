@@ -25,6 +25,7 @@
 //! | `buffer_chip` | [`BufferChip`]: what data pass on their way to the chips, with re-layout or without |
 //! | `chips` | [`Chips`]: the chips at their pins, as memory |
 //! | `record` | sums over the tCK of a device, and the events for observers of its pins |
+//! | `laps` | [`KnownLaps`]: what is known of rows of a run that are alike |
 //! | `tape` | what observers of the chips' pins were told, to tell it again of later tCK |
 //! | `mdq` | the data lines between buffer chip and chips, where the ranks of a DIMM share them |
 //! | `channel` | the host's channel, whose pins several ranks share |
@@ -64,6 +65,7 @@ pub mod energy;
 mod error;
 pub mod gemv;
 mod kinds;
+mod laps;
 pub mod lp5;
 pub mod mapping;
 mod mdq;
@@ -99,6 +101,7 @@ pub use dimm::{Dimm, Onlooker};
 pub use dram::{Cells, Dram};
 pub use error::{DeviceError, Hazard};
 pub use kinds::SystemKind;
+pub use laps::KnownLaps;
 pub use module::ModuleDevice;
 pub use options::{Gear, Normalise, Options, SumFormat};
 pub use pimlico_ports::Mismatch;

@@ -2,8 +2,10 @@
 //! The memories beside the dispatcher: command buffer and Va2Pa table.
 
 use pimlico_dpa::types::Load;
-use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW};
+use pimlico_dpa::{COMMANDS, CommandWord, ENTRIES, Instruction, LoopSource, LoopWord, NO_ROW};
+use pimlico_ports::U;
 use pimlico_units::lap::Walk;
+use std::ops::RangeInclusive;
 
 /// What the dispatcher does with its memories in a cycle.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,12 +64,33 @@ impl Memories {
         self.table.get(usize::from(at)).copied()
     }
 
-    /// Goes over what was read last, for [laps](pimlico_units::lap).
-    pub fn walk(&mut self, walk: &mut Walk<'_>) {
-        let Self { commands: _, table: _, fetched, entry, entry_at } = self;
-        fetched.iter().for_each(|word| walk.still(*word));
+    /// Goes over these words of the program, and what was read last, for [laps](pimlico_units::lap): wherever the first virtual row
+    /// of the words is. Returns whether one of them begins a loop over all tokens of a request.
+    pub fn walk(&mut self, walk: &mut Walk<'_>, words: RangeInclusive<usize>) -> bool {
+        let Self { commands, table: _, fetched, entry, entry_at } = self;
+        let words = commands.get(words).unwrap_or_default();
+        let said = |word: &u64| Instruction::decode(*word);
+        let virtual_row = |word: &u64| match said(word) {
+            Ok(Instruction::Command(of)) if of.opcode.has_row() => Some(of.place),
+            _ => None,
+        };
+        let first = words.iter().find_map(virtual_row).unwrap_or_default();
+        for word in words.iter().chain(&*fetched) {
+            match said(word) {
+                Ok(Instruction::Command(of)) if of.opcode.has_row() => {
+                    let rest = Instruction::Command(CommandWord { place: U::new(0), ..of });
+                    walk.still(of.place.get().wrapping_sub(first.get()));
+                    walk.still(rest.encode());
+                }
+                _ => walk.still(*word),
+            }
+        }
         walk.row(entry);
         walk.moves(entry_at);
+        let is_over_all = |word: &u64| {
+            matches!(said(word), Ok(Instruction::Loop(LoopWord { source: LoopSource::All, .. })))
+        };
+        words.iter().any(is_over_all)
     }
 
     /// The end of a cycle.

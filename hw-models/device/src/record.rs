@@ -156,7 +156,7 @@ impl Record {
 
     /// Goes over all of it that is not the host's, for [laps](pimlico_units::lap), in a tCK.
     pub fn walk(&mut self, walk: &mut Walk<'_>, now: u64) {
-        walk.refuse_if(self.burst.is_some() || self.draws());
+        walk.refuse_if(self.draws());
         let Self {
             slot_tck: _,
             burst_tck: _,
@@ -167,11 +167,17 @@ impl Record {
             runs: _,
             is_access: _,
             watch: _,
-            burst: _,
+            burst,
             refreshed_tck,
             tck,
             tape: _,
         } = self;
+        walk.still(burst.is_some());
+        if let Some(Burst { from_tck, until_tck, driver }) = burst {
+            walk.at(from_tck, now);
+            walk.at(until_tck, now);
+            walk.still(*driver == BusDriver::Chips);
+        }
         accounts.walk(walk, now);
         walk.time(refreshed_tck, now);
         walk.still(now - *tck);

@@ -98,21 +98,23 @@ impl Told {
         }
     }
 
-    /// The same so many tCK later, of rows that are so many behind.
+    /// The same so many tCK later, of rows that are so many behind. Both wrap: it may be sooner.
     pub fn later(&self, tck: u64, rows: u16) -> Self {
         match *self {
             Self::Command { at_tck, pins } => {
                 let has_row = matches!(pins.command, PinCommand::Act | PinCommand::ActAll);
                 let row = if has_row { pins.row.wrapping_add(rows) } else { pins.row };
-                Self::Command { at_tck: at_tck + tck, pins: Pins { row, ..pins } }
+                Self::Command { at_tck: at_tck.wrapping_add(tck), pins: Pins { row, ..pins } }
             }
-            Self::Reads { from_tck, every_tck, ref which } => {
-                Self::Reads { from_tck: from_tck + tck, every_tck, which: which.clone() }
-            }
+            Self::Reads { from_tck, every_tck, ref which } => Self::Reads {
+                from_tck: from_tck.wrapping_add(tck),
+                every_tck,
+                which: which.clone(),
+            },
             Self::Data { at_tck, from_tck, until_tck, driver } => Self::Data {
-                at_tck: at_tck + tck,
-                from_tck: from_tck + tck,
-                until_tck: until_tck + tck,
+                at_tck: at_tck.wrapping_add(tck),
+                from_tck: from_tck.wrapping_add(tck),
+                until_tck: until_tck.wrapping_add(tck),
                 driver,
             },
         }

@@ -19,8 +19,8 @@ use pimlico_device::dispatch::{self, DispatchError, Made, PATIENCE_TCK, Start};
 use pimlico_device::mapping::BURST;
 use pimlico_device::spd::{Description, SpdModule, SpdTiming};
 use pimlico_device::{
-    BurstHost, Config, ConfigError, Device, DeviceError, Dimm, HostTransfer, Loads, Options,
-    PinWatch, Rank, RankDevice, Runs, Sent, SetUp, Statistics, Timeline,
+    BurstHost, Config, ConfigError, Device, DeviceError, Dimm, HostTransfer, KnownLaps, Loads,
+    Options, PinWatch, Rank, RankDevice, Runs, Sent, SetUp, Statistics, Timeline,
 };
 use pimlico_dpa::types::{Load, LoadKind, PinCommand, Pins};
 use polling::Polling;
@@ -545,8 +545,8 @@ impl<D: Dimm> RankDevice for Attached<D> {
         self.dimm.move_bursts(&mut SeeRefs { host, rfc_tck, refreshed_tck })
     }
 
-    fn leave_data_out(&mut self) {
-        self.dimm.leave_data_out();
+    fn leave_data_out(&mut self, known: &KnownLaps) {
+        self.dimm.leave_data_out(known);
     }
 
     fn forget(&mut self, rows: Range<usize>) {

@@ -13,7 +13,7 @@
 //! by what each part moved in a lap, so many times. A part that a walk would leave out is one that nobody compares: walks take
 //! structures apart field by field, so that none is forgotten.
 
-use pimlico_dpa::types::{ArrayRequest, Dispatch};
+use pimlico_dpa::types::{ArrayRequest, BusRequest, Dispatch, Place, Sum, Weigh};
 use pimlico_ports::{Signal, U, pack};
 
 /// What is found in a state.
@@ -40,6 +40,8 @@ pub struct Timer {
     pub period: u32,
     /// What is owed.
     pub owed: u64,
+    /// So much may be owed without anything being otherwise.
+    pub alike: u64,
 }
 
 /// A loop that runs.
@@ -174,6 +176,12 @@ impl<'a> Walk<'a> {
         self.moves(from);
     }
 
+    /// One that may be past or ahead: how far it is from now is the same.
+    pub fn at(&mut self, at: &mut u64, now: u64) {
+        self.still(at.wrapping_sub(now));
+        self.moves(at);
+    }
+
     /// One in which something was, which is of no more account when it was so long ago.
     pub fn since(&mut self, at: &mut u64, now: u64, longest: u64) {
         self.still(now.saturating_sub(*at).min(longest));
@@ -187,12 +195,16 @@ impl<'a> Walk<'a> {
         self.moves(number);
     }
 
-    /// What goes down by one in each cycle, and begins anew with a period, where something more is owed.
-    pub fn timer(&mut self, left: &mut u32, period: u32, owed: u64) {
+    /// What goes down by one in each cycle, and begins anew with a period, where something more is owed; all is alike until more
+    /// than this is.
+    pub fn timer(&mut self, left: &mut u32, period: u32, owed: &mut u32, alike: u32) {
         if let How::Survey(found) = &mut self.how {
-            found.timers.push(Timer { left: found.moving.len(), period, owed });
+            let (owed, alike) = (u64::from(*owed), u64::from(alike));
+            found.timers.push(Timer { left: found.moving.len(), period, owed, alike });
         }
+        self.still(alike);
         self.moves(left);
+        self.moves(owed);
     }
 
     /// A loop that runs.
@@ -227,6 +239,27 @@ impl<'a> Walk<'a> {
         self.bits(column);
         self.bits(mac);
         self.row(row);
+    }
+
+    /// A request for the data bus.
+    pub fn bus_request(&mut self, request: &mut BusRequest) {
+        let BusRequest { write, address, host, sum } = request;
+        self.still(*write);
+        self.still(*address);
+        self.still(*host);
+        self.sum(sum);
+    }
+
+    /// What results are for. Its place moves.
+    pub fn sum(&mut self, sum: &mut Sum) {
+        self.bits(&Sum { place: Place::default(), ..*sum });
+        self.moves(&mut sum.place);
+    }
+
+    /// Scores that become a word of weights. Their place moves.
+    pub fn weigh(&mut self, weigh: &mut Weigh) {
+        self.bits(&Weigh { place: Place::default(), ..*weigh });
+        self.moves(&mut weigh.place);
     }
 
     /// A command as it is dispatched.
@@ -284,7 +317,7 @@ mod tests {
             walk.moves(&mut self.count);
             walk.moves(&mut self.seen);
             walk.row(&mut self.row);
-            walk.timer(&mut self.left, 1000, 0);
+            walk.timer(&mut self.left, 1000, &mut 0, 0);
         }
 
         fn survey(&mut self) -> Survey {

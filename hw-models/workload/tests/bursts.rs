@@ -7,8 +7,8 @@ use pimlico_device::data_bus::Beats;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::mapping::Place;
 use pimlico_device::{
-    BURST_TCK, BankOrder, BusDriver, Config, Dimm, Gear, HostTransfer, Options, PinWatch, Rank,
-    RankDevice, SCORE_BUFFER, Statistics, WriteRun,
+    BURST_TCK, BankOrder, BusDriver, Config, Dimm, Gear, HostTransfer, KnownLaps, Options,
+    PinWatch, Rank, RankDevice, SCORE_BUFFER, Statistics, WriteRun,
 };
 use pimlico_dpa::types::{PinCommand, Pins};
 use pimlico_host::attached::Attached;
@@ -376,7 +376,7 @@ fn rows_are_runs() {
         let mut device =
             Attached::engine(&Config::ddr4_3200(), Options::default()).expect("a rank");
         if !keeps {
-            device.leave_data_out();
+            device.leave_data_out(&KnownLaps::default());
         }
         let log = Log { runs: true, ..Log::new(false) };
         device.dimm_mut().watch(Box::new(log.clone()));

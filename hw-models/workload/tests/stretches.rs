@@ -5,7 +5,7 @@
 
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::mapping::Place;
-use pimlico_device::{BankOrder, Config, Dimm, Gear, Options, RankDevice};
+use pimlico_device::{BankOrder, Config, Dimm, Gear, KnownLaps, Options, RankDevice};
 use pimlico_host::attached::Attached;
 use pimlico_host::kv_cache::HostPort;
 use pimlico_host::memory_controller::Transaction;
@@ -47,7 +47,7 @@ fn shown(
 ) -> (String, u64) {
     let device = Attached::engine(config, options).expect("an L3 rank");
     let mut device = if beat_by_beat { device.beat_by_beat() } else { device };
-    device.leave_data_out();
+    device.leave_data_out(&KnownLaps::default());
     let log = is_watched.then(|| PinLog::of(&mut device));
     let mut host = HostPort::of(known).expect("an image");
     let mut shown = Vec::new();

@@ -5,7 +5,6 @@ use super::bank_pus::Read;
 use super::control::RankControl;
 use super::front::Front;
 use super::host::{Host, Shown};
-use super::lap::Laps;
 use super::operands::Operands;
 use super::patience::Patience;
 use super::play::Play;
@@ -24,6 +23,7 @@ use crate::data_bus::Beats;
 use crate::dispatch::Made;
 use crate::dram::Dram;
 use crate::error::DeviceError;
+use crate::laps::{KnownLaps, Laps};
 use crate::options::Options;
 use crate::pins::BusDriver;
 use crate::record::Record;
@@ -134,10 +134,10 @@ impl Rank {
     }
 
     /// Arrays keep nothing, and of the PUs at the banks only those at the first are there.
-    pub(super) fn leave_data_out(&mut self) {
+    pub(super) fn leave_data_out(&mut self, known: &KnownLaps) {
         self.chips.leave_data_out();
         self.sums.leave_data_out();
-        self.laps.wanted = true;
+        (self.laps.wanted, self.laps.known) = (true, known.clone());
     }
 
     /// What rows hold is of no further use.
@@ -307,8 +307,10 @@ impl Rank {
         match pins.command {
             PinCommand::RdAll => events.read = true,
             PinCommand::WrShared => {
-                self.operands.write(self.tck, pins.column());
-                self.spoil_laps();
+                let is_of_host = self.operands.write(self.tck, pins.column());
+                if is_of_host {
+                    self.spoil_laps();
+                }
             }
             PinCommand::RdResult => {
                 events.results_taken = true;
@@ -389,7 +391,7 @@ impl Rank {
         }
         let works;
         (works, self.results) = behind.step(asked, added, word_taken, events, tell);
-        if asked.finish_valid_o || asked.weigh_valid_o || word_taken || works {
+        if asked.finish_valid_o {
             self.spoil_laps();
         }
         self.watch(|rank| Some(UnitInput::SoftmaxUnit(rank.softmax.unit_input())));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The dispatcher with the memories beside it.
 
+use crate::laps::Doings;
 use crate::memories::{Accesses, Memories};
 use pimlico_dpa::types::{Dispatch, Load, Start, Status};
 use pimlico_ports::Model;
@@ -19,28 +20,8 @@ pub struct Front {
     kept: Option<Doings>,
 }
 
-/// What the dispatcher does.
-#[derive(Clone, Debug, Default)]
-pub struct Doings {
-    /// Commands that were taken.
-    pub dispatched: Vec<Dispatch>,
-    /// Entries of the Va2Pa table that were read, and what they are: one of several that are the same one after the other.
-    pub read: Vec<(u16, u16)>,
-    /// It was more than is kept.
-    pub overflow: bool,
-}
-
 /// Commands of which it is kept that they were taken, at the most.
 const MOST_KEPT: usize = 4096;
-
-impl Doings {
-    /// None, with the same room.
-    pub fn cleared(mut self) -> Self {
-        self.dispatched.clear();
-        self.read.clear();
-        Self { overflow: false, ..self }
-    }
-}
 
 impl Front {
     /// A dispatcher that has been reset, with empty memories.
@@ -65,17 +46,21 @@ impl Front {
         self.memories.entry_at()
     }
 
-    /// What the Va2Pa table has at an address, if there is one.
+    /// What the Va2Pa table has at an address, if that is an entry of the running request.
     pub fn looked_up(&self, at: u16) -> Option<u16> {
-        self.memories.looked_up(at)
+        let is_own = self.dispatcher.segment().contains(&at.into());
+        self.memories.looked_up(at).filter(|_| is_own)
     }
 
     /// Goes over all of it, for [laps](pimlico_units::lap). What the dispatcher had on its ports is of no more account.
     pub fn walk(&mut self, walk: &mut Walk<'_>) {
         // Whether it is known that the clock stands still changes nothing.
         let Self { dispatcher, memories, input: _, output: _, stalled: _, kept: _ } = self;
-        dispatcher.walk(walk);
-        memories.walk(walk);
+        let outermost = dispatcher.outermost();
+        walk.refuse_if(outermost.is_none());
+        let (words, over_tokens) = outermost.unwrap_or((0..=0, false));
+        let goes_over_all = memories.walk(walk, words);
+        dispatcher.walk(walk, goes_over_all || !over_tokens);
     }
 
     /// A cycle in which the host writes.

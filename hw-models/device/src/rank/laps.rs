@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: MIT
-//! Rows of a matrix that are alike are gone through at once, where data are of no account.
+//! Rows of a matrix, of K and of V that are alike are gone through at once, where data are of no account.
 //!
 //! ```text
-//!   mark ───lap───▶ mark ───lap───▶ mark ─ ─ played ─ ─▶ the REF that is due, the end of the loop, ...
+//!   mark ───lap───▶ mark ───lap───▶ mark ─ ─ played ─ ─▶ a REF that none had, the end of the loop, ...
 //!    │ equal, but    │ by the same    │
 //!    └─ for what has moved ───────────┘ moved on, by all laps that were played
 //! ```
 //!
-//! A *mark* is set in each row, where its slots begin to be passed: but for the MACs on their way, all units rest there. At a mark
-//! the state is surveyed ([`lap`](pimlico_units::lap)). Of three marks between which the same has happened, but for what has moved
+//! A *mark* is set in each row, behind its first RD_ALL at which no results are on their way. At a mark
+//! the state is surveyed ([`lap`](pimlico_units::lap)): all of it that says when something happens, with scores in the softmax unit,
+//! words of weights and their WR_SHAREDs on their way. Of three marks between which the same has happened, but for what has moved
 //! by the same, the last is the first of laps that do it again. What they hang on is looked at before: the loop does not come to
 //! its last repetition in them, no REF becomes due, places and rows are where the commands move them. A lap that was found stays
 //! known: behind a REF it goes on from where all stands as it stood then, at a mark or behind the column that was read last there.
-//! What is between the last such place before a REF and the first behind it is a lap as well, once it was seen twice: for all REFs
-//! that become due between the soonest and the latest that were seen, as a REF comes where a row ends.
+//! What is between the last such place before a REF becomes due and the first behind it is a lap as well, once it was seen twice: for
+//! all REFs that become due between the soonest and the latest that were seen, as a REF comes where a row ends, or is postponed.
+//!
+//! In the next run a lap is known as well, and on other ranks of the kind ([`KnownLaps`](crate::KnownLaps)): the state that is compared
+//! has the words of the program's loop in it, but neither the virtual row at which that begins nor, where no word looks at it, T_cur.
 //!
 //! Laps are *played*: those who watch the chips' pins are told what they were told in the lap that was found, as many tCK and rows
 //! later, and the host's port is shown the results when they come, while the units stand at the mark. The host does what it likes. Where
@@ -23,15 +27,15 @@
 //! are over: of some as a whole, where they know them. And looks of the host at a status that is the same all the time need not be done
 //! one by one.
 
-use super::course::{Event, Logs};
 use super::engine::Rank;
 use super::host::Shown;
-use super::lap::Ahead;
 use super::looking::Looking;
 use super::play::Play;
 use crate::dispatch::Made;
 use crate::error::DeviceError;
+use crate::laps::{Ahead, Event, Inner, Logs};
 use crate::pins::Looks;
+use pimlico_dpa::types::PinCommand;
 use pimlico_units::lap::Walk;
 use pimlico_units::module::HostPortOut;
 
@@ -48,10 +52,11 @@ impl Rank {
 
     /// Laps are played from this cycle of the core on, if some begin that are known.
     pub(super) fn begin_play(&mut self, asked: &HostPortOut) -> bool {
-        if !self.laps.wanted || !self.slots.begins() {
+        let pins = self.control.pins();
+        if !self.laps.wanted || pins.command != PinCommand::RdAll || !self.is_calm() {
             return false;
         }
-        let (row, column) = (self.chips.open_row(), self.control.pins().column());
+        let (row, column) = (self.chips.open_row(), pins.column());
         let is_first = self.laps.marks(row);
         if !is_first && self.laps.later_at() != Some(column) {
             return false;
@@ -64,8 +69,21 @@ impl Rank {
         let mut play = Play::new(lap, ahead, self.now, asked);
         play.shown = self.shown;
         play.is_told_late = self.record.takes_laps();
+        self.slots.forget();
         self.play = Some(Box::new(play));
         true
+    }
+
+    /// Whether no results are on their way from the banks, nor anything else that a [walk](Self::walk) does not go over.
+    fn is_calm(&self) -> bool {
+        !self.slots.is_within()
+            && self.sums.rests()
+            && self.sums.is_idle()
+            && self.chips_drive.is_empty()
+            && self.results.is_none()
+            && !self.refreshed
+            && self.wave.is_none()
+            && self.watch.is_none()
     }
 
     /// Sets a mark, if it is the first in its row; else it is but looked whether the lap that is known begins. Returns what laps
@@ -74,8 +92,9 @@ impl Rank {
         let gear = self.gear();
         let mut mark = self.laps.room();
         (mark.tck, mark.row, mark.column) = (self.now, row, column);
-        let entry = self.front.entry_at();
-        self.walk(&mut Walk::survey(&mut mark.survey, row, entry));
+        mark.entry = self.front.entry_at();
+        self.walk(&mut Walk::survey(&mut mark.survey, row, mark.entry));
+        self.laps.change(&mark);
         let rows = self.config.organisation.rows;
         let row_of = |at| self.front.looked_up(at).filter(|row| usize::from(*row) < rows);
         let mut ahead = self.laps.ahead(&mark, gear, &row_of);
@@ -111,11 +130,12 @@ impl Rank {
 
     /// What has happened since the last mark; what happens from here on is kept in the room of others.
     fn cut(&mut self, room: Logs) -> Logs {
-        let Logs { doings, tape, shown } = room.cleared();
+        let Logs { doings, tape, shown, inner } = room.cleared();
         Logs {
             doings: self.front.keep(Some(doings)).unwrap_or_default(),
             tape: self.record.keep(Some(tape)).unwrap_or_default(),
             shown: std::mem::replace(&mut self.laps.shown, shown),
+            inner: std::mem::replace(&mut self.laps.inner, inner),
         }
     }
 
@@ -125,8 +145,9 @@ impl Rank {
         asked: &HostPortOut,
         until_tck: u64,
         looking: &mut Looking<'_>,
+        made: &mut dyn FnMut(Made),
     ) -> Result<Option<bool>, DeviceError> {
-        let Some(play) = self.played(asked)? else { return Ok(None) };
+        let Some(play) = self.played(asked, made)? else { return Ok(None) };
         let (begin_tck, quiet_tck) = (play.begin_tck, play.quiet_until_tck());
         let left_tck = self.laps.longest_tck.map_or(u64::MAX, |tck| begin_tck + tck);
         let until_tck = (until_tck / self.gear() * self.gear()).min(quiet_tck).min(left_tck);
@@ -189,7 +210,7 @@ impl Rank {
         asked: &HostPortOut,
         made: &mut dyn FnMut(Made),
     ) -> Result<Option<Shown>, DeviceError> {
-        if self.played(asked)?.is_none() {
+        if self.played(asked, made)?.is_none() {
             return Ok(None);
         }
         self.patience.event(self.now);
@@ -212,13 +233,17 @@ impl Rank {
     }
 
     /// What is played in this cycle of the core, where the host's port asks for this.
-    fn played(&mut self, asked: &HostPortOut) -> Result<Option<&Play>, DeviceError> {
+    fn played(
+        &mut self,
+        asked: &HostPortOut,
+        made: &mut dyn FnMut(Made),
+    ) -> Result<Option<&Play>, DeviceError> {
         if let Some(play) = &self.play {
             let is_long = self.laps.longest_tck.is_some_and(|tck| self.now >= play.begin_tck + tck);
             if self.now == play.end_tck {
-                self.end_play();
+                self.end_play(made);
             } else if is_long || !asks_the_same(&play.asked, asked) {
-                self.leave_play(self.now)?;
+                self.leave_play(self.now, made)?;
             }
         }
         Ok(self.play.as_deref())
@@ -280,15 +305,19 @@ impl Rank {
     }
 
     /// All laps are played to their end: where one ends, another may begin.
-    fn end_play(&mut self) {
+    fn end_play(&mut self, made: &mut dyn FnMut(Made)) {
         self.tell_late(self.now);
-        self.end_laps();
+        self.end_laps(made);
         self.laps.mark_next();
     }
 
-    /// Units are moved on by the laps that are over. Returns where the last of them ends.
-    fn end_laps(&mut self) -> Option<(u64, HostPortOut)> {
+    /// Units are moved on by the laps that are over, and what was made within the rank in these is told. Returns where the last of
+    /// them ends.
+    fn end_laps(&mut self, made: &mut dyn FnMut(Made)) -> Option<(u64, HostPortOut)> {
         let play = self.play.take()?;
+        for Inner { made: inner, count } in play.inner() {
+            (0..count).for_each(|_| made(inner));
+        }
         let (moved, turns) = play.moved();
         self.walk(&mut Walk::on(&moved, 1));
         let Play { lap, at, asked, shown, .. } = *play;
@@ -299,14 +328,24 @@ impl Rank {
 
     /// Until this tCK laps were played; from here on units are stepped. The one that goes on is stepped until there. Of all in
     /// it those who watch have been told.
-    pub(super) fn leave_play(&mut self, tck: u64) -> Result<(), DeviceError> {
+    pub(super) fn leave_play(
+        &mut self,
+        tck: u64,
+        made: &mut dyn FnMut(Made),
+    ) -> Result<(), DeviceError> {
         let (now, results) = (self.now, self.results);
         self.tell_late(tck);
-        let Some((begin_tck, asked)) = self.end_laps() else { return Ok(()) };
+        let Some((begin_tck, asked)) = self.end_laps(made) else { return Ok(()) };
         self.now = begin_tck;
         let watch = self.record.unwatch();
         while self.now < tck {
-            self.shown = self.step_run(&asked, &mut |_| {})?;
+            // The host has had its results.
+            let mut inner = |of: Made| {
+                if Inner::of(of).is_some() {
+                    made(of)
+                }
+            };
+            self.shown = self.step_run(&asked, &mut inner)?;
             self.now += self.gear();
         }
         self.record.watch_again(watch);
@@ -349,15 +388,8 @@ impl Rank {
         self.record.keep(None);
     }
 
-    /// Goes over all of its state but the host's port and what it is shown. But for MACs on their way all units rest.
+    /// Goes over all of its state but the host's port and what it is shown, where it is [calm](Self::is_calm).
     fn walk(&mut self, walk: &mut Walk<'_>) {
-        let is_quiet = self.rests_in_slots()
-            && self.operands.is_idle()
-            && !self.chips_drive(self.tck)
-            && self.chips_drive.is_empty()
-            && self.results.is_none()
-            && !self.refreshed;
-        walk.refuse_if(!is_quiet);
         let Self {
             config: _,
             options: _,
@@ -373,10 +405,9 @@ impl Rank {
             chips,
             // No mode register is set in a run.
             key: _,
-            operands: _,
+            operands,
             sums,
-            // It rests in all of a lap.
-            softmax: _,
+            softmax,
             record,
             wave: _,
             watch: _,
@@ -394,7 +425,9 @@ impl Rank {
         sequencer.walk(walk);
         control.walk(walk);
         chips.walk(walk);
+        operands.walk(walk, *tck);
         sums.walk(walk, *tck);
+        softmax.walk(walk);
         record.walk(walk, *tck);
         slots.walk(walk);
         walk.moves(tck);

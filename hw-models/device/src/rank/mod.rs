@@ -24,12 +24,10 @@
 mod bank_pus;
 mod bursts;
 mod control;
-mod course;
 mod engine;
 mod front;
 mod functional;
 mod host;
-mod lap;
 mod laps;
 mod looking;
 mod operands;
@@ -55,6 +53,7 @@ use crate::config::Config;
 use crate::dimm::{Dimm, Onlooker};
 use crate::dispatch::Made;
 use crate::error::DeviceError;
+use crate::laps::KnownLaps;
 use crate::options::Options;
 use crate::record::recorded;
 use looking::Looking;
@@ -99,8 +98,8 @@ impl Dimm for Rank {
         self.move_bursts(host)
     }
 
-    fn leave_data_out(&mut self) {
-        self.leave_data_out();
+    fn leave_data_out(&mut self, known: &KnownLaps) {
+        self.leave_data_out(known);
     }
 
     fn forget(&mut self, rows: Range<usize>) {

@@ -5,6 +5,7 @@
 use crate::buffer_chip::{BufferChip, DataPath, Sides};
 use crate::data_bus::{Beats, Incoming, Outgoing, beats_of, burst_of};
 use crate::sizes::{Burst, CHIPS};
+use pimlico_units::lap::Walk;
 use std::collections::VecDeque;
 
 /// What a word of the shared buffers gets.
@@ -61,11 +62,12 @@ impl Operands {
         self.queued.push_back(Operand::Weights(word));
     }
 
-    /// The oldest request is on the pins as a WR_SHARED.
-    pub fn write(&mut self, at_tck: u64, word: usize) {
+    /// The oldest request is on the pins as a WR_SHARED. Returns whether it is for a burst of the host.
+    pub fn write(&mut self, at_tck: u64, word: usize) -> bool {
         let first_beat = 2 * at_tck + self.latency;
         self.expected.expect(first_beat, word);
-        match self.queued.pop_front() {
+        let operand = self.queued.pop_front();
+        match operand {
             // A tCK sooner, for the re-layout unit.
             Some(Operand::Host(beats)) => self.from_host.push(first_beat - 2, beats),
             Some(Operand::Weights(word)) => {
@@ -73,6 +75,7 @@ impl Operands {
             }
             None => {}
         }
+        matches!(operand, Some(Operand::Host(_)))
     }
 
     /// A beat of the data bus.
@@ -85,6 +88,17 @@ impl Operands {
             drives: data.is_some(),
             written: written.map(|(word, beats)| (word, burst_of(&beats))),
         }
+    }
+
+    /// Goes over what is no data, for [laps](pimlico_units::lap), in a tCK, where nothing of the host is on its way.
+    pub fn walk(&mut self, walk: &mut Walk<'_>, now: u64) {
+        let Self { latency: _, buffer_chip, queued, from_host, from_rank_pu, expected } = self;
+        let is_of_host = |operand: &Operand| matches!(operand, Operand::Host(_));
+        let has_host = !from_host.is_empty() || queued.iter().any(is_of_host);
+        walk.refuse_if(has_host || !buffer_chip.is_idle());
+        walk.size(queued.len());
+        from_rank_pu.walk(walk, 2 * now);
+        expected.walk(walk, 2 * now, |word, walk| walk.size(*word));
     }
 
     /// Whether no word is going to be written.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Laps that are played: what is told and shown next, and when. See `laps`.
 
-use super::course::{Begin, Course, Event};
 use super::host::Shown;
-use super::lap::{Ahead, Lap, Segment};
+use crate::laps::{Ahead, Begin, Course, Event, Inner, Lap, Segment};
 use crate::pins::PinLaps;
 use crate::tape::Told;
 use pimlico_units::module::HostPortOut;
@@ -129,8 +128,8 @@ impl Play {
     /// REFs in a lap.
     fn refs(&self, place: LapPlace) -> impl Iterator<Item = u64> {
         let course = self.course(&place);
-        let later_tck = place.begin.tck - course.begin.tck;
-        course.tape().refs().map(move |at_tck| at_tck + later_tck)
+        let later_tck = place.begin.tck.wrapping_sub(course.begin.tck);
+        course.tape().refs().map(move |at_tck| at_tck.wrapping_add(later_tck))
     }
 
     /// So many laps were told.
@@ -147,7 +146,7 @@ impl Play {
     fn event_of(&self, place: &LapPlace, events: usize) -> Option<Event> {
         let course = self.course(place);
         let event = course.shown().get(events)?;
-        let at_tck = event.at_tck + place.begin.tck - course.begin.tck;
+        let at_tck = event.at_tck - course.begin.tck + place.begin.tck;
         Some(Event { at_tck, ..*event })
     }
 
@@ -171,15 +170,26 @@ impl Play {
         self.end_tck
     }
 
+    /// Laps that are over: what is done in each of a kind, and how many they are.
+    fn over(&self) -> impl Iterator<Item = (&Course, u64)> {
+        let LapPlace { segment: goes_on, over, .. } = self.at;
+        let over_all = self.segments[..goes_on].iter().map(|segment| (segment, segment.laps));
+        let goes_on = self.segments.get(goes_on).map(|segment| (segment, over));
+        over_all.chain(goes_on).map(|(of, laps)| (self.lap.course(of.refreshed), laps))
+    }
+
+    /// What was made within the rank in all laps that are over.
+    pub fn inner(&self) -> impl Iterator<Item = Inner> {
+        self.over().flat_map(|(course, laps)| {
+            course.inner().iter().map(move |of| Inner { count: laps * of.count, ..*of })
+        })
+    }
+
     /// By how much everything moves in all laps that are over, and how many turns these are.
     pub fn moved(&self) -> (Vec<u64>, u64) {
-        let LapPlace { segment: goes_on, over, .. } = self.at;
         let mut moved = vec![0_u64; self.lap.course(None).by.len()];
         let mut turns = 0;
-        let over_all = self.segments[..goes_on].iter().map(|segment| (*segment, segment.laps));
-        let goes_on = self.segments.get(goes_on).map(|segment| (*segment, over));
-        for (Segment { refreshed, .. }, laps) in over_all.chain(goes_on) {
-            let course = self.lap.course(refreshed);
+        for (course, laps) in self.over() {
             for (moved, by) in moved.iter_mut().zip(&course.by) {
                 *moved = moved.wrapping_add(by.wrapping_mul(laps));
             }

@@ -7,6 +7,7 @@ use super::host::Shown;
 use super::looking::Looking;
 use crate::dispatch::Made;
 use crate::error::DeviceError;
+use crate::laps::Inner;
 use pimlico_dpa::types::{Fault, PinCommand, Pins, RankEvents};
 use pimlico_units::module::HostPortOut;
 use std::ops::Range;
@@ -40,7 +41,7 @@ impl Rank {
         self.record.channel_data(self.now, driven, seen);
         if (self.now + 1).is_multiple_of(self.gear()) {
             self.patience.check(self.now, self.shown.fault)?;
-            self.take(&asked)?;
+            self.take(&asked, made)?;
         }
         self.now += 1;
         Ok(seen)
@@ -97,7 +98,7 @@ impl Rank {
             }
             self.tell_look(looking, self.now);
             let played = match self.play {
-                Some(_) => self.play_until(asked, until_tck, looking)?,
+                Some(_) => self.play_until(asked, until_tck, looking, made)?,
                 None => None,
             };
             let passes = match played {
@@ -164,9 +165,9 @@ impl Rank {
     }
 
     /// The end of a cycle of the core in which the host's port loads or starts.
-    fn take(&mut self, asked: &HostPortOut) -> Result<(), DeviceError> {
+    fn take(&mut self, asked: &HostPortOut, made: &mut dyn FnMut(Made)) -> Result<(), DeviceError> {
         if asked.load_valid_o || asked.start_valid_o {
-            self.leave_play(self.now + 1)?;
+            self.leave_play(self.now + 1, made)?;
             self.spoil_laps();
         }
         if asked.load_valid_o {
@@ -229,7 +230,18 @@ impl Rank {
             self.watch_dispatcher();
         }
         let operand = host.operand_valid_o.then_some(&host.operand_o);
-        let events = self.cycle(&asked, operand, made)?;
+        let events = if self.laps.keeps() {
+            let mut inner = std::mem::take(&mut self.laps.inner);
+            let mut see = |of| {
+                Inner::of(of).into_iter().for_each(|of| of.come(&mut inner));
+                made(of);
+            };
+            let events = self.cycle(&asked, operand, &mut see);
+            self.laps.inner = inner;
+            events?
+        } else {
+            self.cycle(&asked, operand, made)?
+        };
         let output = self.front.output();
         self.sequencer.step(output, events);
         let is_event = output.fetch_read_o || events != RankEvents::default() || over;

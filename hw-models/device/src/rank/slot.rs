@@ -62,19 +62,35 @@ impl Slots {
         }
     }
 
-    /// Goes over all of it, for [laps](pimlico_units::lap), where a slot begins that is passed, and all are told.
+    /// Goes over all of it, for [laps](pimlico_units::lap), where no slot that is passed goes on, and all are told. How cycles go by
+    /// is of no account.
     pub fn walk(&mut self, walk: &mut Walk<'_>) {
-        let begins = self.begins();
-        let Self { phase: _, cycles: _, dispatch_at, open_sums, passed: _, untold, untold_tck: _ } =
-            self;
-        walk.refuse_if(!begins || !untold.is_empty());
-        walk.still(*dispatch_at);
+        let Self {
+            phase: _,
+            cycles: _,
+            dispatch_at: _,
+            open_sums,
+            passed: _,
+            untold,
+            untold_tck: _,
+        } = self;
+        walk.refuse_if(!untold.is_empty());
         walk.still(*open_sums);
     }
 
     /// Whether a slot begins that is passed.
     pub fn begins(&self) -> bool {
         matches!(self.phase, SlotPhase::Passed(Passed { cycles: 0, .. }))
+    }
+
+    /// Whether one goes on.
+    pub fn is_within(&self) -> bool {
+        matches!(self.phase, SlotPhase::Passed(Passed { cycles: 1.., .. }))
+    }
+
+    /// Other cycles come than those of the slot that was checked.
+    pub fn forget(&mut self) {
+        self.phase = SlotPhase::Stepped;
     }
 
     /// A cycle that was stepped has this on the pins, and these events.

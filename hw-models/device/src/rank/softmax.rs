@@ -7,6 +7,7 @@ use pimlico_dpa::types::{Element, Place, Score, TreeSum};
 use pimlico_ports::{Model, U};
 use pimlico_units::arith::{Binary16, Fp};
 use pimlico_units::gear::{Gear as Geared, Gear1, Gear2, Gear4, lanes};
+use pimlico_units::lap::Walk;
 use pimlico_units::rank::{
     SequencerOut, SoftmaxPath, SoftmaxPathIn, SoftmaxPathOut, SoftmaxUnitIn,
 };
@@ -67,6 +68,9 @@ pub trait SoftmaxWay {
 
     /// Whether a cycle without a request, and in which nothing comes, changes nothing.
     fn rests(&self) -> bool;
+
+    /// Goes over what is no data, for [laps](pimlico_units::lap).
+    fn walk(&mut self, walk: &mut Walk<'_>);
 
     /// Has [`unit_input`](Self::unit_input) show the softmax unit's inputs.
     fn watch(&mut self);
@@ -138,6 +142,16 @@ impl<const LATE: bool, G: Geared> SoftmaxWay for Softmax<LATE, G> {
 
     fn rests(&self) -> bool {
         self.path.rests()
+    }
+
+    fn walk(&mut self, walk: &mut Walk<'_>) {
+        // What has gone in in a cycle goes in again in none.
+        let Self { path, scale, input: _, unit_input: _, watched, heads } = self;
+        walk.refuse_if(*watched);
+        path.walk(walk);
+        walk.still(*scale);
+        walk.size(heads.len());
+        heads.iter().for_each(|head| walk.bits(head));
     }
 
     fn watch(&mut self) {

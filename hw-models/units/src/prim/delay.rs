@@ -23,6 +23,11 @@ impl<T, const N: usize> Delay<T, N> {
         self.ring[self.first] = enters;
     }
 
+    /// What they hold, the first first.
+    pub(crate) fn in_order(&self) -> impl Iterator<Item = &T> {
+        (0..N).map(|register| &self[register])
+    }
+
     /// What they hold, in no order.
     pub(crate) fn all(&self) -> &[T; N] {
         &self.ring

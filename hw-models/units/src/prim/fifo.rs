@@ -38,6 +38,11 @@ impl<T: Copy + Default, const DEPTH: usize> Fifo<T, DEPTH> {
         self.count
     }
 
+    /// Its entries, the oldest first.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &T> {
+        (0..self.count).map(|place| &self.entries[(self.head + place) % DEPTH])
+    }
+
     /// The end of a cycle: the oldest entry leaves, another enters. Nothing leaves an empty queue, and
     /// nothing enters a full one.
     pub(crate) fn clock(&mut self, pop: bool, push: Option<T>) {

@@ -4,6 +4,7 @@
 use super::{SoftmaxUnit, SoftmaxUnitIn, SoftmaxUnitOut, WeightPath, WeightPathIn, WeightPathOut};
 use crate::arith::{Binary16, Binary32, Fp};
 use crate::gear::{self, DefaultGear, Gear, lanes};
+use crate::lap::Walk;
 use pimlico_dpa::types::{Element, Finish, Head, Place, Score, TreeSum, Weigh};
 use pimlico_ports::{Model, U, Unit, ports};
 
@@ -208,6 +209,17 @@ impl<const LATE: bool, const SCORES: usize, G: Gear> SoftmaxPath<LATE, SCORES, G
         self.unit.rests()
             && self.weights.rests()
             && self.places == <[(bool, Place); SCALE]>::default()
+    }
+
+    /// Goes over what is no data, for [laps](crate::lap).
+    pub fn walk(&mut self, walk: &mut Walk<'_>) {
+        let Self { unit, weights, scores: _, kept: _, places } = self;
+        unit.walk(walk);
+        weights.walk(walk);
+        for (keep, place) in places {
+            walk.still(*keep);
+            walk.moves(place);
+        }
     }
 
     /// The oldest complete word of weights.

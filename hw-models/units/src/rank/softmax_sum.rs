@@ -3,6 +3,7 @@
 //! their products.
 
 use crate::arith::{Binary32, Format, Fp, Unrounded};
+use crate::lap::Walk;
 
 /// Bits of a sum below the point, and of all of it.
 const FRACTION: u32 = 24;
@@ -103,6 +104,20 @@ pub(super) enum Divider {
     Dividing(u8),
 }
 
+impl Divider {
+    /// Goes over it, for [laps](crate::lap).
+    pub(super) fn walk(self, walk: &mut Walk<'_>) {
+        let (state, cycles) = match self {
+            Self::Ready => (0_u8, 0),
+            Self::Pending => (1, 0),
+            Self::Draining(cycles) => (2, cycles),
+            Self::Dividing(cycles) => (3, cycles),
+        };
+        walk.still(state);
+        walk.still(cycles);
+    }
+}
+
 /// A chunk's sum, and that of a head with its chunk.
 #[derive(Clone, Copy, Default)]
 pub(super) struct HeadSum {
@@ -166,6 +181,17 @@ impl HeadSum {
         });
         self.combined = Some(Combined { head, word: Word::Sum(sum), left });
         self.age = 0;
+    }
+
+    /// Goes over what is no sum, for [laps](crate::lap).
+    pub(super) fn walk(&self, walk: &mut Walk<'_>) {
+        let Self { part: _, combined, age } = self;
+        walk.still(combined.is_some());
+        if let Some(Combined { head, word: _, left }) = combined {
+            walk.size(*head);
+            walk.still(*left);
+        }
+        walk.still(*age);
     }
 
     /// A cycle: the word that is written in it.

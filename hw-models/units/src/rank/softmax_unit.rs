@@ -615,5 +615,7 @@ impl<F: Format, const LATE: bool, G: Width> SoftmaxUnit<F, LATE, G> {
     }
 }
 
+mod laps;
+
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 //! Scores on their way to the softmax unit, and its weights on their way to the data bus.
 
 use crate::gear::{self, DefaultGear, Gear, lanes};
+use crate::lap::Walk;
 use crate::prim::Fifo;
 use pimlico_dpa::types::{Element, Head, Place, Weigh};
 use pimlico_ports::{
@@ -94,6 +95,24 @@ impl<G: Gear> WeightPath<G> {
     /// Whether no score is on its way to the softmax unit.
     pub(super) fn rests(&self) -> bool {
         self.group.is_none()
+    }
+
+    /// Goes over what is no data, for [laps](crate::lap).
+    pub(super) fn walk(&self, walk: &mut Walk<'_>) {
+        let Self { index, group, coming, came, word: _, words, gear: _ } = self;
+        walk.still(*index);
+        walk.still(group.is_some());
+        if let Some((element, head)) = group {
+            walk.bits(element);
+            walk.bits(head);
+        }
+        walk.size(coming.count());
+        for (head, count) in coming.all() {
+            walk.bits(head);
+            walk.bits(count);
+        }
+        walk.still(*came);
+        walk.size(words.count());
     }
 
     /// The oldest complete word; 0 if there is none.

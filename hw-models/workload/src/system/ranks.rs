@@ -33,7 +33,7 @@ use crate::task::{AttentionTask, MatrixTask, Task, TaskPlan};
 use pieces::{Piece, PieceCost, PieceResult, PieceWork};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{Config, FunctionalRank, Mdq, Options, RankDevice, RankRun, Ranks};
+use pimlico_device::{Config, FunctionalRank, KnownLaps, Mdq, Options, RankDevice, RankRun, Ranks};
 use pimlico_host::kv_cache::KnownStretches;
 use std::ops::Range;
 
@@ -276,7 +276,8 @@ impl System for ManyRanks<'_> {
         let to_do: Vec<usize> = (0..pieces.len()).filter(is_done).collect();
         let ranks = self.ranks;
         // All ranks are alike.
-        let (known, clean) = (KnownStretches::default(), CleanStretches::default());
+        let known = (KnownStretches::default(), CleanStretches::default(), KnownLaps::default());
+        let known = (&known.0, &known.1, &known.2);
         let work = |&n: &usize| -> Result<Done, WorkloadError> {
             let (piece, io_buffers) = (&pieces[n], plan.io_buffers);
             if costs_of[n] != n {
@@ -284,7 +285,7 @@ impl System for ManyRanks<'_> {
                 return Ok((None, pieces::compute(rank, ranks.config(), piece, io_buffers)?));
             }
             let (cost, result) = match timing_only && !with_data {
-                true => pieces::time(ranks, piece, io_buffers, (&known, &clean))?,
+                true => pieces::time(ranks, piece, io_buffers, known)?,
                 false => pieces::run(ranks, piece, io_buffers)?,
             };
             Ok((Some(cost.asking_for(piece.work.macs())), result))

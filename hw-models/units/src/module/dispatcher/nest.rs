@@ -59,6 +59,11 @@ impl Nest {
         self.depth.checked_sub(level + 1).map(|place| &self.levels[place])
     }
 
+    /// The loop around all others.
+    pub(super) fn outermost(&self) -> Option<&Level> {
+        self.levels[..self.depth].first()
+    }
+
     /// Whether there is no room for another.
     pub(super) fn is_full(&self) -> bool {
         self.depth == DEPTH

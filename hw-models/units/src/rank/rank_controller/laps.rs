@@ -8,14 +8,14 @@ use crate::lap::Walk;
 const LONG: u64 = 1 << 8;
 
 impl<const SLOTS: usize> RankController<SLOTS> {
-    /// Goes over all of it, where the bus port has no request.
+    /// Goes over all of it, once it is configured.
     pub fn walk(&mut self, walk: &mut Walk<'_>) {
         let Self {
             now,
             configured,
             timing: _,
             array: Queue { entries, len },
-            bus,
+            bus: Queue { entries: bus_entries, len: bus_len },
             open,
             rows,
             uniform,
@@ -42,9 +42,11 @@ impl<const SLOTS: usize> RankController<SLOTS> {
             word_next,
             pins,
         } = self;
-        walk.refuse_if(!*configured || bus.len > 0);
+        walk.refuse_if(!*configured);
         walk.size(*len);
         entries[..*len].iter_mut().for_each(|request| walk.array_request(request));
+        walk.size(*bus_len);
+        bus_entries[..*bus_len].iter_mut().for_each(|request| walk.bus_request(request));
         walk.still(*open);
         rows.iter_mut().for_each(|row| walk.row(row));
         for flag in [uniform, bus_was_last, passed_over] {
@@ -89,7 +91,7 @@ impl<const N: usize> Earliest<N> {
 
 impl RankControllerOut {
     /// Goes over all of it, where no row is on the pins.
-    pub fn walk(&self, walk: &mut Walk<'_>) {
+    pub fn walk(&mut self, walk: &mut Walk<'_>) {
         let Self {
             array_ready_o,
             bus_ready_o,
@@ -120,6 +122,6 @@ impl RankControllerOut {
         walk.bits(pins_o);
         walk.bits(bus_pins_o);
         walk.bits(mac_o);
-        walk.bits(transfer_o);
+        walk.bus_request(transfer_o);
     }
 }

@@ -11,21 +11,23 @@ impl<const MAX_POSTPONED: u32, const MARGIN: u32> RefreshManager<MAX_POSTPONED, 
         walk.refuse_if(!*configured || *owed >= MAX_POSTPONED);
         walk.still(*refi);
         // With fewer than these it asks for REFs alike, however many there are.
-        walk.still(if *owed + 1 < MAX_POSTPONED { (*owed).min(1) } else { *owed });
+        let is_few = (1..MAX_POSTPONED - 1).contains(owed);
+        let alike = if is_few { MAX_POSTPONED - 2 } else { *owed };
         walk.still(*idle);
         walk.still(*head_ended);
         if *refi > 0 {
-            walk.timer(left, *refi, (*owed).into());
+            walk.timer(left, *refi, owed, alike);
         }
     }
 }
 
 impl RefreshManagerOut {
     /// Goes over all of it.
-    pub fn walk(&self, walk: &mut Walk<'_>) {
+    pub fn walk(&mut self, walk: &mut Walk<'_>) {
         let Self { refresh_o, force_o, owed_o, .. } = self;
         walk.still(*refresh_o);
         walk.still(*force_o);
         walk.still(owed_o.get() > 0);
+        walk.moves(owed_o);
     }
 }

@@ -95,13 +95,6 @@ impl<T: Copy + Default, const DEPTH: usize> Queue<T, DEPTH> {
         entries.rotate_right(head.wrapping_sub(before) as usize % DEPTH);
     }
 
-    /// The same where nothing is in it.
-    pub fn walk_empty(&mut self, walk: &mut Walk<'_>) {
-        walk.refuse_if(!self.is_empty() || self.next.is_some() || self.fetched);
-        let Self { head, read, tail, .. } = self;
-        [head, read, tail].into_iter().for_each(|place| walk.moves(place));
-    }
-
     /// An entry enters in this cycle.
     pub fn push(&mut self, entry: T) {
         self.entries[self.tail as usize % DEPTH] = entry;

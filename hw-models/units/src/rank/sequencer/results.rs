@@ -196,10 +196,15 @@ impl<const CONTEXT_AFTER_CONTEXT: u16, const CONTEXT_AFTER_TREE: u16, const TREE
         self.made = self.made.wrapping_add(input.events_i.results.into());
     }
 
-    /// Goes over all of it, for [laps](crate::lap), where none is on its way; `last` is the sum that has entered last.
+    /// Goes over all of it, for [laps](crate::lap); `last` is the sum that has entered last.
     pub fn walk(&mut self, walk: &mut Walk<'_>, last: SumNumber) {
-        let Self { made, readers, reading: _, context_gap, tree_gap } = self;
-        walk.refuse_if(*readers > 0);
+        let Self { made, readers, reading, context_gap, tree_gap } = self;
+        walk.size(*readers);
+        for Reader { is_context, is_kept, number } in &mut reading[..*readers] {
+            walk.still(*is_context);
+            walk.still(*is_kept);
+            walk.number(number, last, SumNumber::MAX.into());
+        }
         walk.still(*context_gap);
         walk.still(*tree_gap);
         walk.number(made, last, SumNumber::MAX.into());

@@ -3,11 +3,13 @@
 //! done.
 
 use crate::lap::Walk;
+use pimlico_ports::U;
 
 /// Words of the shared buffers.
 const SHARED_WORDS: usize = 256;
 /// Numbers of writes and of MACs, as an entry has them: so many less one.
 const NEED_MASK: u16 = 0x1FF;
+type Number = U<9>;
 /// Those of them of which a counter that has come to a number is not farther than the half.
 const HALF: u16 = 0x100;
 /// From so many numbers on since the one that the next of a queue needs, nothing enters that counts on.
@@ -189,10 +191,11 @@ impl Scoreboard {
         clears
     }
 
-    /// Goes over all of it, for [laps](crate::lap), where no write is under way. Numbers of MACs that are done long since are
-    /// of no account but for how they wrap, and no MAC or write of a lap looks at them.
-    pub fn walk(&mut self, walk: &mut Walk<'_>) {
-        walk.refuse_if(self.has_write());
+    /// Goes over all of it, for [laps](crate::lap), where the command that may enter and the one behind it do this with their
+    /// words. Numbers of MACs and writes that are done long since are of no account but for how they wrap, and no MAC or write of
+    /// a lap looks at them.
+    pub fn walk(&mut self, walk: &mut Walk<'_>, [next, looked]: [Option<Access>; 2]) {
+        let orders = [self.writes, self.macs];
         let Self {
             last_writes,
             last_macs,
@@ -205,24 +208,37 @@ impl Scoreboard {
             write_far,
             mac_far,
         } = self;
-        last_writes.iter_mut().for_each(|write| walk.number(write, writes.done, LONG));
-        last_macs.iter_mut().for_each(|mac| walk.number(mac, macs.entered, LONG));
+        for (table, Order { entered, .. }) in [last_writes, last_macs].into_iter().zip(orders) {
+            table.iter_mut().for_each(|number| walk.number(number, entered, LONG));
+        }
         walk.size(*cleared);
-        let (is_forwarded, number) = match *last_use {
-            LastUse::Table(number) => (false, number),
-            LastUse::Forwarded => (true, 0),
-        };
-        for flag in [is_forwarded, *followed, *write_far, *mac_far] {
-            walk.still(flag);
+        for flag in [followed, write_far, mac_far] {
+            walk.still(*flag);
         }
-        // Of writes.
-        walk.still(number);
-        walk.still(*need);
-        walk.number(&mut macs.done, macs.entered, u16::MAX.into());
-        for order in [&mut writes.entered, &mut writes.done] {
-            walk.still(*order);
+        let [of_writes, of_macs] = orders;
+        let needed = |access| if access == Access::Mac { of_writes } else { of_macs };
+        // Of other commands what the table says is looked at no more.
+        if let Some(access) = looked {
+            walk.still(*last_use == LastUse::Forwarded);
+            if let LastUse::Table(number) = last_use {
+                walk.number(number, needed(access).entered, LONG);
+            }
         }
-        walk.moves(&mut macs.entered);
+        if let Some(access) = next {
+            walk.number(need, needed(access).done, u16::MAX.into());
+        }
+        for Order { entered, done } in [writes, macs] {
+            walk.number(done, *entered, u16::MAX.into());
+            walk.moves(entered);
+        }
+    }
+
+    /// The same of what an entry needs.
+    pub fn walk_need(&self, walk: &mut Walk<'_>, access: Access, need: &mut u16) {
+        let Order { done, .. } = if access == Access::Mac { self.writes } else { self.macs };
+        let [mut number, done] = [*need, done].map(|number| Number::new(number.into()));
+        walk.number(&mut number, done, NEED_MASK.into());
+        *need = number.get() as u16;
     }
 
     /// Whether a write is under way, from its entry on.

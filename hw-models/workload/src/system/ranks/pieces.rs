@@ -13,7 +13,9 @@ use crate::results::Attention;
 use crate::task::AttentionTask;
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{Config, FunctionalRank, HostTransfer, Mdq, RankDevice, Ranks, Statistics};
+use pimlico_device::{
+    Config, FunctionalRank, HostTransfer, KnownLaps, Mdq, RankDevice, Ranks, Statistics,
+};
 use pimlico_host::kv_cache::{self, HostPort, KnownStretches, TransferError};
 use pimlico_model::data::{Head, Synthetic};
 use std::ops::Range;
@@ -140,11 +142,11 @@ pub fn time(
     ranks: &Ranks,
     piece: &Piece,
     io_buffers: IoBuffers,
-    (known, clean): (&KnownStretches, &CleanStretches),
+    (known, clean, known_laps): (&KnownStretches, &CleanStretches, &KnownLaps),
 ) -> Result<(PieceCost, PieceResult), WorkloadError> {
     let (mut rank, pins) = watched(ranks, piece);
     let pins = pins.sharing(clean.clone());
-    rank.leave_data_out();
+    rank.leave_data_out(known_laps);
     let host = HostPort::of(rank.config()).map_err(TransferError::from)?;
     let mut host = host.knowing(known.clone());
     let (statistics, transfers, load, append) = match &piece.work {

@@ -3,14 +3,30 @@
 
 use super::{Dispatcher, Request};
 use crate::lap::Walk;
+use crate::module::dispatcher::nest::Level;
 use crate::module::dispatcher::sequence::Turn;
 use pimlico_ports::Enumerated;
+use std::ops::{Range, RangeInclusive};
 
 impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
     Dispatcher<REQUESTS, COMMANDS, ENTRIES>
 {
-    /// Goes over all of it, where no loop begins and nothing is written.
-    pub fn walk(&mut self, walk: &mut Walk<'_>) {
+    /// The words of the outermost loop that runs, and whether it goes over tokens.
+    pub fn outermost(&self) -> Option<(RangeInclusive<usize>, bool)> {
+        let Level { body, final_word, over_tokens, .. } = *self.nest.outermost()?;
+        Some((body as usize..=final_word as usize, over_tokens))
+    }
+
+    /// Entries of the Va2Pa table of the layer that the running request is at.
+    pub fn segment(&self) -> Range<u32> {
+        let Request { rows, layer_base, .. } = self.requests[usize::from(self.request)];
+        let first = layer_base.map_or(0, u32::from);
+        first..layer_base.map_or(0, |first| u32::from(first) + u32::from(rows))
+    }
+
+    /// Goes over all of it but where the [segment](Self::segment) ends, where no loop begins and nothing is written. Where no T_cur is taken until the outermost loop is over,
+    /// these are of no account.
+    pub fn walk(&mut self, walk: &mut Walk<'_>, takes_tokens: bool) {
         let Self {
             requests,
             config,
@@ -32,7 +48,9 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
             dispatch,
         } = self;
         walk.refuse_if(config.is_some());
-        requests.iter().for_each(|request| request.walk(walk));
+        for (number, of) in requests.iter().enumerate() {
+            of.walk(walk, takes_tokens, number != usize::from(*request));
+        }
         status.iter().for_each(|status| walk.still(status.code()));
         for flag in [steps, overflow, busy, running] {
             walk.still(*flag);
@@ -51,9 +69,10 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
             None => walk.still(0_u64),
         }
         walk.still(translate.is_some());
-        if let Some((stage, request)) = translate {
+        if let Some((stage, of)) = translate {
+            let is_other = stage.request != *request;
             stage.walk(walk, false);
-            request.walk(walk);
+            of.walk(walk, takes_tokens, is_other);
         }
         for (stage, is_found) in [(add, false), (wait, false), (dispatch, true)] {
             walk.still(stage.is_some());
@@ -63,10 +82,11 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
 }
 
 impl Request {
-    fn walk(&self, walk: &mut Walk<'_>) {
+    fn walk(&self, walk: &mut Walk<'_>, takes_tokens: bool, ends_there: bool) {
         let Self { tokens, base, rows, layers, stride, layer, layer_base } = *self;
-        walk.still(tokens);
-        for number in [base, rows, layers, stride, layer, layer_base.unwrap_or_default()] {
+        walk.still(if takes_tokens { tokens } else { 0 });
+        walk.still(if ends_there { rows } else { 0 });
+        for number in [base, layers, stride, layer, layer_base.unwrap_or_default()] {
             walk.still(number);
         }
         walk.still(layer_base.is_some());

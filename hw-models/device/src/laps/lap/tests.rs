@@ -2,7 +2,7 @@
 //! Tests of laps.
 
 use super::*;
-use crate::rank::front::Doings;
+use crate::laps::{Doings, Event};
 use pimlico_dpa::types::{Dispatch, Opcode, ResultAddress};
 use pimlico_ports::U;
 
@@ -27,13 +27,14 @@ fn mark(lap: u64) -> Mark {
         survey: Survey {
             still: vec![3, 1],
             moving: [number, rest, left].map(|number| number << 32).to_vec(),
-            timers: vec![Timer { left: 2, period: 5000, owed: 3 }],
+            timers: vec![Timer { left: 2, period: 5000, owed: 3, alike: 6 }],
             loops: vec![Loop { number: 0, rest: 1, step: 1 }],
             refused: false,
         },
         tck: 10_000 + lap * LAP_TCK,
         row,
         column: 9,
+        entry: 2 * row,
         logs: Logs {
             doings: Doings {
                 dispatched: dispatched(row, 16 * lap),
@@ -82,14 +83,19 @@ fn what_happens_three_times_is_a_lap() {
         not_with(&|mark| mark.logs.doings.dispatched[1].kind = Opcode::Finish),
         "another command"
     );
-    let scores = ResultAddress::scores(2).bits();
-    let of_scores = |lap: u64| {
-        let mut mark = mark(lap);
-        mark.logs.doings.dispatched[1].word = scores;
-        mark
+    let of_word = |word: ResultAddress, last: bool| {
+        let marks = [0, 1, 2].map(|lap| {
+            let mut mark = mark(lap);
+            let result = &mut mark.logs.doings.dispatched[1];
+            (result.word, result.last) = (word.bits(), last);
+            mark
+        });
+        lap([&marks[0], &marks[1], &marks[2]])
     };
-    let marks = [0, 1, 2].map(of_scores);
-    assert!(lap([&marks[0], &marks[1], &marks[2]]).is_none(), "scores go to the softmax unit");
+    let context = ResultAddress::context(0, 0, false);
+    assert!(of_word(ResultAddress::scores(2), false).is_some());
+    assert!(of_word(context, false).is_some());
+    assert!(of_word(context, true).is_none(), "the context is the end of a head");
     let two_loops = |lap: u64| {
         let mut mark = mark(lap);
         mark.survey.loops.push(Loop { number: 0, rest: 1, step: 1 });
@@ -102,6 +108,7 @@ fn what_happens_three_times_is_a_lap() {
 /// So many laps without a REF, from a turn on.
 fn plain(turn: u64, laps: u64) -> Option<Ahead> {
     let segments = (laps > 0).then_some(Segment { refreshed: None, laps });
+    let turn = FIRST_TURN - 1 + turn;
     Some(Ahead { turn, segments: segments.into_iter().collect() })
 }
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-//! What is known of the laps of a rank: see `laps`.
+//! Laps of a rank: where they begin, and which are ahead.
 
-use super::course::{Begin, Course, Due, Event, Logs};
+use super::course::{Begin, Course, Due, Logs};
 use pimlico_units::lap::{Loop, Survey, Timer};
-use pimlico_units::module::HostPortOut;
 
 /// A mark: the state, and what has happened since the mark before.
 #[derive(Clone, Debug, Default)]
 pub struct Mark {
     pub survey: Survey,
-    /// The tCK, the row that is open, and its column that was read last.
+    /// The tCK, the row that is open, its column that was read last, and the entry of the Va2Pa table that was.
     pub tck: u64,
     pub row: u16,
     pub column: usize,
+    pub entry: u16,
     pub logs: Logs,
 }
 
@@ -38,146 +38,14 @@ const MOST_SEGMENTS: usize = 4096;
 /// Kinds of laps with a REF, at the most.
 const MOST_KINDS: usize = 32;
 
-/// Marks in a lap with a REF, at the most.
-const MOST_MISSED: usize = 3;
-
-/// Laps of a rank.
-#[derive(Debug, Default)]
-pub struct Laps {
-    /// They are looked for.
-    pub wanted: bool,
-    /// Turns that were gone through at once.
-    pub passed: u64,
-    /// The row of the last mark.
-    row: Option<usize>,
-    /// The lap that is known does not begin at that mark, and may begin later in the row.
-    pub later: bool,
-    /// The last two marks, the last one first, if nothing but laps can be between them.
-    marks: [Option<Mark>; 2],
-    /// A mark at which the lap that is known begins; what is behind it may be a lap with a REF.
-    recorded: Option<Mark>,
-    /// Marks since then at which it does not begin.
-    missed: usize,
-    /// The lap that was found last.
-    pub found: Option<Lap>,
-    /// Room for a mark.
-    spare: Mark,
-    /// What the host's port was shown since the last mark.
-    pub shown: Vec<Event>,
-    /// What the host's port asks for since the last mark.
-    pub asked: HostPortOut,
-    /// What is played is left after so many tCK.
-    pub longest_tck: Option<u64>,
-}
-
-impl Laps {
-    /// A mark is to be set where it may be set next.
-    pub fn mark_next(&mut self) {
-        self.row = None;
-    }
-
-    /// Whether a mark is to be set where this row is open: the first in it.
-    pub fn marks(&mut self, row: Option<usize>) -> bool {
-        row.is_some() && std::mem::replace(&mut self.row, row) != row
-    }
-
-    /// The column behind which the lap that is known begins, if it may in this row.
-    pub fn later_at(&self) -> Option<usize> {
-        self.found.as_ref().filter(|_| self.later).map(|lap| lap.column)
-    }
-
-    /// Room for a mark.
-    pub fn room(&mut self) -> Mark {
-        std::mem::take(&mut self.spare)
-    }
-
-    /// A mark is of no further use.
-    pub fn forget(&mut self, mark: Mark) {
-        self.spare = mark;
-    }
-
-    /// Whether something is kept for the next mark.
-    pub fn keeps(&self) -> bool {
-        self.marks[0].is_some() || self.records()
-    }
-
-    /// Whether a lap with a REF may go on.
-    pub fn records(&self) -> bool {
-        self.recorded.is_some()
-    }
-
-    /// So many turns of this kind were played; a mark is set next where another row than this is open.
-    pub fn played(&mut self, lap: Lap, turns: u64, row: Option<usize>) {
-        self.passed += turns;
-        (self.row, self.found) = (row, Some(lap));
-        self.spoil();
-    }
-
-    /// Something happens that is in no lap.
-    pub fn spoil(&mut self) {
-        (self.marks, self.recorded) = ([None, None], None);
-        self.shown.clear();
-    }
-
-    /// A run starts.
-    pub fn start(&mut self) {
-        self.spoil();
-        (self.row, self.found) = (None, None);
-    }
-
-    /// The laps that are ahead of a mark, if it is one at which the lap that is known begins: as far as the rows of the Va2Pa table
-    /// that `row_of` gives go. A cycle of the core has so many tCK.
-    pub fn ahead(
-        &self,
-        mark: &Mark,
-        gear: u64,
-        row_of: &impl Fn(u16) -> Option<u16>,
-    ) -> Option<Ahead> {
-        self.found.as_ref().and_then(|lap| lap.ahead(mark, gear, row_of))
-    }
-
-    /// What is behind this mark is recorded, until the lap that is known begins anew.
-    pub fn record(&mut self, mark: Mark) {
-        (self.recorded, self.missed) = (Some(mark), 0);
-    }
-
-    /// It does not begin at a mark. Where that is so for long, what was recorded is of no use.
-    pub fn miss(&mut self) {
-        self.missed += 1;
-        if self.missed > MOST_MISSED {
-            self.recorded = None;
-        }
-    }
-
-    /// It begins anew, at this mark, with what was recorded.
-    pub fn end_record(&mut self, end: &Mark, gear: u64) {
-        if let (Some(begin), Some(lap)) = (self.recorded.take(), &mut self.found) {
-            lap.sample(&begin, end, gear);
-            self.spare = begin;
-        }
-    }
-
-    /// At a mark at which no lap is known: the lap of the last three marks is known from here on.
-    pub fn find(&mut self, mark: Mark, gear: u64) {
-        let [last, first] = &self.marks;
-        if let (Some(first), Some(middle)) = (first, last)
-            && let Some(lap) = Lap::of([first, middle, &mark], gear)
-        {
-            self.found = Some(lap);
-        }
-        self.marks.swap(0, 1);
-        self.spare = self.marks[0].replace(mark).unwrap_or_default();
-    }
-}
-
 /// A lap that was found: what each of its kind does.
 ///
-/// It is a *turn*. Turns are numbered, from the one that was found on; a lap with a REF in it has some.
-#[derive(Debug)]
+/// It is a *turn*. Turns are numbered by the loop, from the one that was found on; a lap with a REF in it has some.
+#[derive(Clone, Debug)]
 pub struct Lap {
     still: Vec<u64>,
     /// The column that was read last where it begins.
-    column: usize,
+    pub(super) column: usize,
     /// How far a turn moves rows, and entries of the Va2Pa table.
     pub rows: u16,
     entries: u16,
@@ -187,28 +55,39 @@ pub struct Lap {
     rest: usize,
     numbers: u64,
     taken: u64,
-    /// Of turn 1: its number, and the row that is open where it begins.
+    /// The numbers of the other loops.
+    around: Vec<u64>,
+    /// Of the first turn: its number, and in the run in which it is known where it begins, the row that is open there and the entry
+    /// of the Va2Pa table that was read last.
     first: u64,
+    is_placed: bool,
     row: u16,
+    entry: u16,
     /// What a turn does without a REF, and some turns with one: by when that is due.
     plain: Course,
     refreshed: Vec<Course>,
     /// Laps with a REF that were seen once.
     samples: Vec<Course>,
+    /// Something of it was found in this run.
+    pub(super) is_new: bool,
 }
+
+/// The turn that was found. In another run there may be some before it.
+const FIRST_TURN: u64 = 1 << u32::BITS;
 
 /// Where a mark stands.
 #[derive(Clone, Copy)]
-struct Stand {
+pub(super) struct Stand {
     turn: u64,
-    /// What the loop has left, and cycles that are left until a REF is due.
+    /// What the loop has left, cycles that are left until a REF is due, and REFs that are owed.
     rest: u64,
     left: u64,
+    owed: u64,
 }
 
 impl Lap {
     /// The lap of three marks, if what is between the last two is what is between the first two, but for what moves.
-    fn of(marks: [&Mark; 3], gear: u64) -> Option<Self> {
+    pub(super) fn of(marks: [&Mark; 3], gear: u64) -> Option<Self> {
         let [first, middle, last] = marks;
         let survey = &last.survey;
         let is_same = |mark: &Mark| !mark.survey.refused && mark.survey.still == survey.still;
@@ -234,8 +113,8 @@ impl Lap {
         let [before, behind] = [middle, last].map(|mark| &mark.logs);
         let entries = before.entries_moved(behind, rows)?;
         let begin = |mark: &Mark, turn| Begin { tck: mark.tck, turn };
-        let before = Course::new(begin(first, 0), tck, 1, by.clone(), before, None)?;
-        let behind = Course::new(begin(middle, 1), tck, 1, by, behind, None)?;
+        let before = Course::new(begin(first, FIRST_TURN - 1), tck, 1, by.clone(), before, None)?;
+        let behind = Course::new(begin(middle, FIRST_TURN), tck, 1, by, behind, None)?;
         let plain = before.like(&behind, [rows, entries])?;
         Some(Self {
             still: survey.still.clone(),
@@ -246,11 +125,15 @@ impl Lap {
             rest: of.rest,
             numbers,
             taken,
+            around: around(&middle.survey, of.number),
             first: number(middle.survey.moving[of.number]),
+            is_placed: true,
             row: middle.row,
+            entry: middle.entry,
             plain,
             refreshed: Vec::new(),
             samples: Vec::new(),
+            is_new: true,
         })
     }
 
@@ -259,25 +142,77 @@ impl Lap {
         refreshed.and_then(|kind| self.refreshed.get(kind)).unwrap_or(&self.plain)
     }
 
-    /// Where a mark stands, if it is one at which a turn begins.
-    fn stand(&self, mark: &Mark) -> Option<Stand> {
+    /// The same, for another run.
+    pub fn released(&self) -> Self {
+        Self { is_placed: false, is_new: false, ..self.clone() }
+    }
+
+    /// Whether what is known of another is known of this.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let of = |lap: &Self| (lap.rows, lap.entries, lap.number, lap.numbers, lap.plain.tck);
+        of(self) == of(other) && self.still == other.still
+    }
+
+    /// Kinds with a REF that are known.
+    pub fn kinds(&self) -> usize {
+        self.refreshed.len() + self.samples.len()
+    }
+
+    /// Whether a turn begins at a mark. In another run than before, rows and entries go on from there.
+    pub(super) fn begin(&mut self, mark: &Mark) -> bool {
+        let Some(turn) = self.turn(mark) else { return false };
+        if !self.is_placed {
+            let turns = turn.wrapping_sub(FIRST_TURN) as u16;
+            let moved = |first: u16, by: u16, now: u16| {
+                now.wrapping_sub(first.wrapping_add(by.wrapping_mul(turns)))
+            };
+            let by =
+                [moved(self.row, self.rows, mark.row), moved(self.entry, self.entries, mark.entry)];
+            let refreshed = self.refreshed.iter_mut().chain(&mut self.samples);
+            refreshed.chain([&mut self.plain]).for_each(|course| course.shift(by));
+            self.row = self.row.wrapping_add(by[0]);
+            self.entry = self.entry.wrapping_add(by[1]);
+            self.is_placed = true;
+        }
+        self.stand(mark).is_some()
+    }
+
+    /// The turn that begins at a mark, if one does, wherever its row is.
+    fn turn(&self, mark: &Mark) -> Option<u64> {
         let now = &mark.survey;
-        if now.refused || now.still != self.still {
+        let is_there = !now.refused
+            && now.still == self.still
+            && (self.is_placed || around(now, self.number) == self.around);
+        if !is_there {
             return None;
         }
         let numbers = number(now.moving[self.number].wrapping_sub(self.first << u32::BITS));
-        let turn = 1 + numbers / self.numbers;
-        let rows = mark.row.wrapping_sub(self.row);
-        let is_turn = numbers.is_multiple_of(self.numbers)
-            && rows == self.rows.wrapping_mul((turn - 1) as u16);
-        let left = now.timers.first().map_or(u64::MAX, |timer| number(now.moving[timer.left]));
-        is_turn.then(|| Stand { turn, rest: number(now.moving[self.rest]), left })
+        let (numbers, of_turn) = (i64::from(numbers as i32), self.numbers as i64);
+        let turns = (numbers % of_turn == 0).then_some(numbers / of_turn)?;
+        Some(FIRST_TURN.wrapping_add_signed(turns))
+    }
+
+    /// Where a mark stands, if it is one at which a turn begins.
+    pub(super) fn stand(&self, mark: &Mark) -> Option<Stand> {
+        let turn = self.turn(mark).filter(|_| self.is_placed)?;
+        let turns = turn.wrapping_sub(FIRST_TURN) as u16;
+        let is_turn = mark.row.wrapping_sub(self.row) == self.rows.wrapping_mul(turns);
+        let now = &mark.survey;
+        let timer = now.timers.first();
+        let left = timer.map_or(u64::MAX, |timer| number(now.moving[timer.left]));
+        let owed = timer.map_or(0, |timer| timer.owed);
+        is_turn.then(|| Stand { turn, rest: number(now.moving[self.rest]), left, owed })
     }
 
     /// Laps that are ahead of a mark, if they begin there: as many as the loop has repetitions before its last, as go by before a
     /// timer is over that is over in none that is known, and as have their places in the score buffer and their rows in the Va2Pa
     /// table.
-    fn ahead(&self, mark: &Mark, gear: u64, row_of: &impl Fn(u16) -> Option<u16>) -> Option<Ahead> {
+    pub(super) fn ahead(
+        &self,
+        mark: &Mark,
+        gear: u64,
+        row_of: &impl Fn(u16) -> Option<u16>,
+    ) -> Option<Ahead> {
         let mut stand = self.stand(mark)?;
         let (turn, mut segments) = (stand.turn, Vec::new());
         let reads = |course: &Course, turn| {
@@ -293,8 +228,8 @@ impl Lap {
             segments.extend((laps > 0).then_some(Segment { refreshed: None, laps }));
             stand = self.behind(stand, &self.plain, laps, gear);
             let of_loop = stand.rest.saturating_sub(1) / self.taken;
-            let owed = mark.survey.timers.first().map(|timer| timer.owed);
-            let is_due = |due: &Due| due.left.contains(&stand.left) && owed == Some(due.owed);
+            let is_due =
+                |due: &Due| due.left.contains(&stand.left) && due.owed.contains(&stand.owed);
             let of_kind = |course: &Course| course.due.as_ref().is_some_and(is_due);
             let Some(kind) = self.refreshed.iter().position(of_kind) else { break };
             let course = &self.refreshed[kind];
@@ -310,7 +245,7 @@ impl Lap {
     /// Behind so many laps of a kind.
     fn behind(
         &self,
-        Stand { turn, rest, left }: Stand,
+        Stand { turn, rest, left, owed }: Stand,
         of: &Course,
         laps: u64,
         gear: u64,
@@ -318,14 +253,15 @@ impl Lap {
         let (turns, cycles) = (laps * of.turns, laps * of.tck / gear);
         let again = of.due.as_ref().map_or(0, |due| due.period);
         let left = if left == u64::MAX { left } else { left + again - cycles };
-        Stand { turn: turn + turns, rest: rest - turns * self.taken, left }
+        let (rest, owed) = (rest - turns * self.taken, owed + of.more_owed());
+        Stand { turn: turn + turns, rest, left, owed }
     }
 
     /// From one mark at which a turn begins to another, with what has happened between them: if that is a lap with a REF, it is
     /// known once it was seen twice, for REFs that become due between the soonest and the latest that were seen, if it was no
-    /// other for one between these.
-    fn sample(&mut self, begin: &Mark, end: &Mark, gear: u64) {
-        let Some(course) = self.refresh_between(begin, end, gear) else { return };
+    /// other for one between these. Returns whether it is one.
+    pub(super) fn sample(&mut self, begin: &Mark, end: &Mark, gear: u64) -> bool {
+        let Some(course) = self.refresh_between(begin, end, gear) else { return false };
         let moved = [self.rows, self.entries];
         let like = |before: &Course| before.like(&course, moved);
         let all = self.refreshed.iter().chain(&self.samples).enumerate();
@@ -334,10 +270,11 @@ impl Lap {
             if self.samples.len() == MOST_KINDS {
                 self.samples.remove(0);
             }
-            return self.samples.push(course);
+            self.samples.push(course);
+            return true;
         };
         if all.clone().any(|(other, course)| other != n && course.is_due_between(&both)) {
-            return;
+            return false;
         }
         match n.checked_sub(self.refreshed.len()) {
             None => self.refreshed[n] = both,
@@ -347,6 +284,7 @@ impl Lap {
             }
             Some(_) => {}
         }
+        true
     }
 
     /// The lap with a REF between them, if there is one.
@@ -364,17 +302,30 @@ impl Lap {
         let [before, behind] = [begin, end].map(|mark| mark.survey.timers.first());
         let (before, behind) = (before?, behind?);
         let period = u64::from(before.period);
-        let is_due_once = to.left + tck / gear == from.left + period && before.owed == behind.owed;
-        let due = Due { left: from.left..=from.left, owed: before.owed, period };
+        let is_due_once = to.left + tck / gear == from.left + period;
+        // Where one more is owed, that is so for all that are alike behind it as well.
+        let owed = match behind.owed == before.owed {
+            true => before.owed..=before.owed,
+            false => 1..=before.alike.saturating_sub(1),
+        };
+        let due = Due { left: from.left..=from.left, owed, period };
         let begin = Begin { tck: begin.tck, turn: from.turn };
         let course = Course::new(begin, tck, turns, by, &end.logs, Some(due))?;
-        (is_due_once && course.refreshes() == 1).then_some(course)
+        let refreshes = course.refreshes() as u64;
+        let is_owed = refreshes <= 1 && behind.owed + refreshes == before.owed + 1;
+        (is_due_once && is_owed).then_some(course)
     }
 }
 
 /// A number of 32 bits, or a difference of two, as it stands in a survey.
 fn number(moving: u64) -> u64 {
     moving >> u32::BITS
+}
+
+/// The numbers of all loops but one.
+fn around(survey: &Survey, but: usize) -> Vec<u64> {
+    let others = survey.loops.iter().filter(|of| of.number != but);
+    others.map(|of| number(survey.moving[of.number])).collect()
 }
 
 /// tCK and rows from one mark to the next, and by how much everything has moved.

@@ -1,12 +1,32 @@
 // SPDX-License-Identifier: MIT
 //! What is done in a lap: what is played of it, and on what it hangs.
 
-use super::front::Doings;
+use crate::dispatch::Made;
 use crate::sizes::{LANES, SCORE_BUFFER};
 use crate::tape::{Tape, Told};
 use pimlico_dpa::types::{Dispatch, Opcode, RankResults, ResultAddress, SumKind};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What the dispatcher does.
+#[derive(Clone, Debug, Default)]
+pub struct Doings {
+    /// Commands that were taken.
+    pub dispatched: Vec<Dispatch>,
+    /// Entries of the Va2Pa table that were read, and what they are: one of several that are the same one after the other.
+    pub read: Vec<(u16, u16)>,
+    /// It was more than is kept.
+    pub overflow: bool,
+}
+
+impl Doings {
+    /// None, with the same room.
+    pub fn cleared(mut self) -> Self {
+        self.dispatched.clear();
+        self.read.clear();
+        Self { overflow: false, ..self }
+    }
+}
 
 /// What has happened since a mark.
 #[derive(Clone, Debug, Default)]
@@ -14,14 +34,16 @@ pub struct Logs {
     pub doings: Doings,
     pub tape: Tape,
     pub shown: Vec<Event>,
+    pub inner: Vec<Inner>,
 }
 
 impl Logs {
     /// Nothing, with the same room.
     pub fn cleared(self) -> Self {
-        let Self { doings, tape, mut shown } = self;
+        let Self { doings, tape, mut shown, mut inner } = self;
         shown.clear();
-        Self { doings: doings.cleared(), tape: tape.cleared(), shown }
+        inner.clear();
+        Self { doings: doings.cleared(), tape: tape.cleared(), shown, inner }
     }
 
     /// By how much entries of the Va2Pa table have moved, all of them by the same, if the rows that they are have moved so.
@@ -42,6 +64,35 @@ pub struct Event {
     pub results: Option<RankResults>,
 }
 
+/// Scores or weights of a head that are made within the rank, one behind the other: how many they are, not which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inner {
+    /// One of them.
+    pub made: Made,
+    pub count: u64,
+}
+
+impl Inner {
+    /// One, if it is such.
+    pub fn of(made: Made) -> Option<Self> {
+        let bits = 0;
+        let made = match made {
+            Made::Score { head, .. } => Made::Score { head, bits },
+            Made::Weight { head, .. } => Made::Weight { head, bits },
+            Made::Context { .. } | Made::Output(_) => return None,
+        };
+        Some(Self { made, count: 1 })
+    }
+
+    /// Another comes behind those before.
+    pub fn come(self, before: &mut Vec<Self>) {
+        match before.last_mut() {
+            Some(last) if last.made == self.made => last.count += self.count,
+            _ => before.push(self),
+        }
+    }
+}
+
 /// Where a lap begins.
 #[derive(Clone, Copy, Debug)]
 pub struct Begin {
@@ -55,7 +106,7 @@ pub struct Due {
     /// Cycles that are left until it is due, where the lap begins.
     pub left: RangeInclusive<u64>,
     /// REFs that are owed there.
-    pub owed: u64,
+    pub owed: RangeInclusive<u64>,
     /// Cycles from one that is due to the next.
     pub period: u64,
 }
@@ -77,12 +128,14 @@ pub struct Course {
     /// The REF that becomes due in it, if one does.
     pub due: Option<Due>,
     logs: Logs,
+    /// Rows and entries that were so many before the run in which the lap is known now.
+    shift: [u16; 2],
     /// The turn before which it has to begin, so that all places are in the score buffer.
     pub fits: u64,
 }
 
 impl Course {
-    /// Something that was recorded once, if nothing is in it but MACs and RD_RESULTs of outputs.
+    /// Something that was recorded once, if nothing is in it but what comes again and again.
     pub fn new(
         begin: Begin,
         tck: u64,
@@ -93,15 +146,35 @@ impl Course {
     ) -> Option<Self> {
         let is_whole = !logs.doings.overflow && logs.doings.dispatched.iter().all(is_of_lap);
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        is_whole.then(|| Self { number, begin, tck, turns, by, due, logs: logs.clone(), fits: 0 })
+        let (logs, shift) = (logs.clone(), [0; 2]);
+        is_whole.then_some(Self { number, begin, tck, turns, by, due, logs, shift, fits: 0 })
+    }
+
+    /// In another run its rows and entries are so many further on.
+    pub fn shift(&mut self, by: [u16; 2]) {
+        self.shift = [0, 1].map(|of| self.shift[of].wrapping_add(by[of]));
+    }
+
+    /// By how much rows and entries have moved from where they were recorded until a turn, of which each moves them by these.
+    fn moved(&self, turn: u64, moved: [u16; 2]) -> [u16; 2] {
+        let turns = turn.wrapping_sub(self.begin.turn) as u16;
+        [0, 1].map(|of| moved[of].wrapping_mul(turns).wrapping_add(self.shift[of]))
     }
 
     /// Whether the REF in it may be due when that in another may.
     pub fn is_due_between(&self, other: &Self) -> bool {
+        let meet = |one: &RangeInclusive<u64>, other: &RangeInclusive<u64>| {
+            one.start() <= other.end() && other.start() <= one.end()
+        };
         let both = self.due.as_ref().zip(other.due.as_ref());
-        both.is_some_and(|(Due { left, .. }, Due { left: other, .. })| {
-            left.start() <= other.end() && other.start() <= left.end()
+        both.is_some_and(|(one, other)| {
+            meet(&one.left, &other.left) && meet(&one.owed, &other.owed)
         })
+    }
+
+    /// REFs that are owed behind it and were not before.
+    pub fn more_owed(&self) -> u64 {
+        self.due.as_ref().map_or(0, |_| 1 - self.refreshes() as u64)
     }
 
     /// REFs in it.
@@ -114,6 +187,11 @@ impl Course {
         &self.logs.shown
     }
 
+    /// What is made within the rank.
+    pub fn inner(&self) -> &[Inner] {
+        &self.logs.inner
+    }
+
     /// What those who watch the pins are told.
     pub fn tape(&self) -> &Tape {
         &self.logs.tape
@@ -122,21 +200,23 @@ impl Course {
     /// Entries of the Va2Pa table that are read where it begins with a turn, and the rows that they have to be. A turn moves both by
     /// these.
     pub fn reads(&self, turn: u64, moved: [u16; 2]) -> impl Iterator<Item = (u16, u16)> {
-        let turns = turn.wrapping_sub(self.begin.turn) as u16;
-        let [rows, entries] = moved.map(|by| by.wrapping_mul(turns));
+        let [rows, entries] = self.moved(turn, moved);
         let read = self.logs.doings.read.iter();
         read.map(move |(at, row)| (at.wrapping_add(entries), row.wrapping_add(rows)))
     }
 
-    /// The lap that is both of these, the other of which came later: if they are the same, but for what a turn moves.
+    /// The lap that is both of these, the other of which was seen later, of another turn: if they are the same, but for what a turn
+    /// moves.
     pub fn like(&self, later: &Self, moved: [u16; 2]) -> Option<Self> {
-        let turns = later.begin.turn.checked_sub(self.begin.turn).filter(|turns| *turns > 0)?;
-        let tck = later.begin.tck - self.begin.tck;
-        let moved = moved.map(|by| by.wrapping_mul(turns as u16));
+        let turns = later.begin.turn.wrapping_sub(self.begin.turn) as i64;
+        let tck = later.begin.tck.wrapping_sub(self.begin.tck);
+        let [moved, before] = [self.moved(later.begin.turn, moved), later.shift];
+        let moved = [0, 1].map(|of| moved[of].wrapping_sub(before[of]));
         let is_same = (self.tck, self.turns, &self.by) == (later.tck, later.turns, &later.by)
             && are_moved(&self.logs.doings.read, &later.logs.doings.read, moved)
             && self.logs.tape.is_later(&later.logs.tape, tck, moved[0])
-            && are_shown_later(&self.logs.shown, &later.logs.shown, tck);
+            && are_shown_later(&self.logs.shown, &later.logs.shown, tck)
+            && self.logs.inner == later.logs.inner;
         if !is_same {
             return None;
         }
@@ -146,7 +226,7 @@ impl Course {
             (Some(one), Some(other)) if one.owed == other.owed => {
                 let left = *one.left.start().min(other.left.start())
                     ..=*one.left.end().max(other.left.end());
-                Some(Due { left, ..*other })
+                Some(Due { left, ..other.clone() })
             }
             (None, None) => None,
             _ => return None,
@@ -157,9 +237,9 @@ impl Course {
 
     /// What those who watch are told of next, where so much of it was told, in a lap that begins so.
     pub fn told(&self, begin: Begin, rows: u16, told: usize, reads: usize) -> Option<Told> {
-        let turns = begin.turn.wrapping_sub(self.begin.turn) as u16;
         let told = self.logs.tape.told.get(told)?;
-        let later = told.later(begin.tck - self.begin.tck, rows.wrapping_mul(turns));
+        let [rows, _] = self.moved(begin.turn, [rows, 0]);
+        let later = told.later(begin.tck.wrapping_sub(self.begin.tck), rows);
         Some(later.without(reads))
     }
 }
@@ -176,37 +256,43 @@ fn are_shown_later(before: &[Event], behind: &[Event], tck: u64) -> bool {
         let lanes = event.results.map(|of| (of.context_valid, of.output_valid));
         (event.at_tck, event.refreshes, lanes)
     };
-    let later = |event: &Event| seen(&Event { at_tck: event.at_tck + tck, ..*event });
+    let later = |event: &Event| seen(&Event { at_tck: event.at_tck.wrapping_add(tck), ..*event });
     before.iter().map(later).eq(behind.iter().map(seen))
 }
 
 /// For how many turns more all places are in the score buffer, if the commands of two laps are the same so many turns later,
 /// but for rows and places.
-fn fits(before: &[Dispatch], behind: &[Dispatch], rows: u16, turns: u64) -> Option<u64> {
+fn fits(before: &[Dispatch], behind: &[Dispatch], rows: u16, turns: i64) -> Option<u64> {
     let mut fits = u64::MAX;
-    if before.len() != behind.len() {
+    if before.len() != behind.len() || turns == 0 {
         return None;
     }
     for (before, behind) in before.iter().zip(behind) {
         let moved = Dispatch { row: behind.row, place: behind.place, ..*before };
         let has_row = behind.kind.has_row();
         let by = behind.place.get() as i64 - before.place.get() as i64;
+        let of_turn = by / turns;
         let row = if has_row { before.row.wrapping_add(rows) } else { before.row };
-        if moved != *behind || row != behind.row || by % turns as i64 != 0 {
+        if moved != *behind || row != behind.row || by % turns != 0 {
             return None;
         }
         let (place, last) = (behind.place.get(), (SCORE_BUFFER - LANES) as u64);
-        let room = if by < 0 { place } else { last.checked_sub(place)? };
-        let of_turn = by.unsigned_abs() / turns;
-        fits = fits.min(room.checked_div(of_turn).unwrap_or(u64::MAX));
+        if of_turn != 0 {
+            let room = if of_turn < 0 { place } else { last.checked_sub(place)? };
+            fits = fits.min(room / of_turn.unsigned_abs());
+        }
     }
     Some(fits)
 }
 
-/// A MAC, or an RD_RESULT of outputs.
+/// Not what begins or ends a head: operands of the host, FINISH, and complete sums of the context.
 fn is_of_lap(dispatch: &Dispatch) -> bool {
-    let is_of_outputs = || ResultAddress::of_bits(dispatch.word).sum_kind() == SumKind::Outputs;
-    dispatch.kind.has_row() || dispatch.kind == Opcode::RdResult && is_of_outputs()
+    let completes = |of: SumKind| of == SumKind::Context && dispatch.last;
+    match dispatch.kind {
+        Opcode::RdResult => !completes(ResultAddress::of_bits(dispatch.word).sum_kind()),
+        Opcode::Weigh | Opcode::WrWeights => true,
+        kind => kind.has_row(),
+    }
 }
 
 #[cfg(test)]
@@ -224,7 +310,7 @@ mod tests {
 
     #[test]
     fn places_stay_in_the_score_buffer() {
-        let room = |before: u64, behind: u64, turns| {
+        let room = |before: u64, behind: u64, turns: i64| {
             fits(&dispatched(1, before), &dispatched(2, behind), 1, turns)
         };
         let last = (SCORE_BUFFER - LANES) as u64;
@@ -234,7 +320,10 @@ mod tests {
         assert_eq!(room(last - 96, last - 48, 3), Some(3));
         assert_eq!(room(40, 24, 1), Some(1));
         assert_eq!(room(24, 24, 1), Some(u64::MAX));
+        assert_eq!(room(last + 9, last + 9, 1), Some(u64::MAX), "none is kept");
         assert_eq!(room(last - 15, last + 1, 1), None, "it is not there");
         assert_eq!(room(0, 16, 3), None, "no turn moves it so");
+        assert_eq!(room(last - 16, last - 32, -1), Some(2), "the one behind is of an earlier run");
+        assert_eq!(room(16, 16, 0), None, "of the same turn: nothing is known");
     }
 }
