@@ -22,7 +22,7 @@ use pimlico_workload::attention::AttentionJob;
 use pimlico_workload::gemv::GemvJob;
 use pimlico_workload::l3::attention::{compute_head, run_head};
 use pimlico_workload::operator;
-use pimlico_workload::system::How;
+use pimlico_workload::system::{How, Rank};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -131,8 +131,44 @@ fn reports_are_equal() {
     assert_eq!((of_all, of_some), (9, 2), "heads that were run");
 }
 
+/// A job on one rank, from beginning to end.
+fn report_of_rank(
+    (config, options): (&Config, Options),
+    functional: bool,
+    job: &dyn operator::AnyOperator,
+) -> Result<String, String> {
+    let mut rank = Attached::engine(config, options).expect("an L3 rank");
+    let mut system = Rank::new(&mut rank).functional(functional);
+    let report = job.execute(&mut system, &|_, _| {}).map_err(|error| error.to_string())?;
+    Ok(serde_json::to_string(&report).expect("JSON"))
+}
+
 proptest! {
     #![proptest_config(cases(16))]
+
+    /// Of one request and of several, the rows of which are gone through at once.
+    #[test]
+    fn heads_on_a_rank_are_equal(
+        config in chips(),
+        options in ways(),
+        head_dim in prop::sample::select(vec![64, 128]),
+        (heads, group) in (1..=4_usize, 1..=2_usize),
+        contexts in prop::collection::vec(1..=5000_usize, 1..=2),
+        seed in any::<u64>(),
+    ) {
+        let job = AttentionJob {
+            model: "none".to_owned(),
+            head_dim,
+            heads: heads * group,
+            group,
+            contexts,
+            distribution: Distribution::Random,
+            seed,
+        };
+        let [stepped, computed] =
+            [false, true].map(|functional| report_of_rank((&config, options), functional, &job));
+        prop_assert_eq!(stepped, computed);
+    }
 
     #[test]
     fn matrices_are_equal(

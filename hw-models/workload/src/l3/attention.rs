@@ -7,13 +7,14 @@ use crate::results::{Attention, Summed, scale};
 use half::f16;
 use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::mapping::{self, HeadLayout, HeadLayoutError};
-use pimlico_device::{Config, DeviceError, Options, RankDevice, Runs};
+use pimlico_device::{Config, DeviceError, FunctionalRank, Options, RankDevice, Runs};
 use pimlico_dpa::{ENTRIES, REQUESTS};
 use pimlico_host::driver::{Driver, DriverError, KvRows, Results};
-use pimlico_host::kv_cache::TransferError;
+use pimlico_host::kv_cache::{self, TransferError};
 use pimlico_host::program::attention::{
     self as program, BLOCK_REQUEST, MAX_CONTEXT, Passes, ScoreBufferUse,
 };
+use pimlico_model::data::Head;
 
 /// Why a run failed.
 #[derive(Debug, thiserror::Error)]
@@ -95,6 +96,16 @@ pub fn compute_head(
         requests.compute(rank, 0.into(), layout, &rows, (queries, is_last))
     };
     in_turn(layout, queries, &mut one)
+}
+
+/// The same of K, V and queries, on a rank without time that has just been reset.
+pub(crate) fn computed(
+    mut rank: FunctionalRank,
+    layout: &HeadLayout,
+    head: &Head,
+) -> Result<Attention, AttentionError> {
+    kv_cache::fill(&mut rank, kv_cache::strips(layout, head));
+    compute_head(&mut rank, layout, &head.queries)
 }
 
 /// What of a request is to run.

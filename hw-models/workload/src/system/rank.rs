@@ -16,7 +16,9 @@ use crate::task::Progress;
 use crate::task::{AttentionTask, MatrixTask, Task, TaskPlan};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{Config, RankDevice, SCORE_BUFFER, Statistics, Topology};
+use pimlico_device::{
+    Config, FunctionalRank, KnownLaps, RankDevice, SCORE_BUFFER, Statistics, Topology,
+};
 use pimlico_host::driver::KvRows;
 use pimlico_host::kv_cache::{self, HostPort};
 use pimlico_host::program::attention as program;
@@ -36,6 +38,7 @@ pub struct Rank<'a> {
     rank: &'a mut dyn RankDevice,
     pins: PinLog,
     setup: AttentionSetup,
+    functional: bool,
 }
 
 /// What has been done of tasks so far.
@@ -52,12 +55,18 @@ impl<'a> Rank<'a> {
     /// A rank that has only been initialised.
     pub fn new(rank: &'a mut dyn RankDevice) -> Self {
         let pins = PinLog::of(rank);
-        Self { rank, pins, setup: AttentionSetup::default() }
+        Self { rank, pins, setup: AttentionSetup::default(), functional: false }
     }
 
     /// With a dispatcher that is set up otherwise.
     pub fn with_setup(self, setup: AttentionSetup) -> Self {
         Self { setup, ..self }
+    }
+
+    /// Attention by programs that are built here runs without data, and a [`FunctionalRank`] computes its results: the same costs,
+    /// and the same results.
+    pub fn functional(self, functional: bool) -> Self {
+        Self { functional, ..self }
     }
 
     /// Rows of the banks that a task takes.
@@ -147,6 +156,8 @@ impl<'a> Rank<'a> {
             };
             let of_requests: Vec<Head> = layouts.iter().enumerate().map(head).collect();
             for (layout, head) in layouts.iter().zip(&of_requests) {
+                let without_data = Head::without_data(task.head_shape(group, layout.context));
+                let head = if self.functional { &without_data } else { head };
                 let load = host.write(self.rank, kv_cache::strips(layout, head))?;
                 so_far.load = so_far.load.and(load);
                 so_far.load_bytes += kv_cache::bytes(layout);
@@ -163,6 +174,12 @@ impl<'a> Rank<'a> {
                 self.rank.label("attention", part);
                 let result = requests.run(self.rank, n, layout, &rows[n], &head.queries)?;
                 cost = cost.and(result.statistics);
+                let result = if self.functional {
+                    let rank = FunctionalRank::new(self.rank.config(), self.rank.options());
+                    attention::computed(rank, layout, head)?
+                } else {
+                    result
+                };
                 judged = judged.and(heads::judge(head, &result).from(kv_head * task.group));
                 so_far.elements += (2 * layout.context * task.head_dim) as u64;
                 progress(so_far.elements);
@@ -249,6 +266,11 @@ impl System for Rank<'_> {
     fn run(&mut self, plan: &TaskPlan, progress: Progress<'_>) -> Result<Outcome, WorkloadError> {
         let mut host = HostPort::of(self.rank.config())
             .map_err(|error| WorkloadError::from(kv_cache::TransferError::from(error)))?;
+        let is_attention = |task: &Task| matches!(task, Task::Attention(_));
+        self.functional &= self.setup.program.is_none() && plan.tasks.iter().all(is_attention);
+        if self.functional {
+            self.rank.leave_data_out(&KnownLaps::default());
+        }
         let all = plan.elements();
         let (mut so_far, mut bank_rows) = (SoFar::default(), 0);
         for task in &plan.tasks {

@@ -6,8 +6,8 @@
 //! and dropped before the thread takes the next, so that there are never more data than threads have ranks.
 //! Its results depend only on the piece, and its cost not even on the piece's data. So one of those that are alike is run
 //! for all of them where only the cost is asked for ([`How::timing_only`]), without data unless these are
-//! wanted ([`How::with_data`]); and where the results of the others are wanted too, a rank without time may compute
-//! them ([`How::functional`]).
+//! wanted ([`How::with_data`]); and where the results of all are wanted, a rank without time may compute them
+//! ([`How::functional`]).
 //!
 //! Pieces of a rank run one after the other, ranks side by side ([`Ranks`]), tasks one after the other:
 //! the next one needs the results of all ranks. A task takes as long as its last rank.
@@ -21,7 +21,6 @@ use crate::host_memory;
 use crate::judge::Findings;
 use crate::judge::Products;
 use crate::judge::heads::HeadJudgement;
-use crate::judge::pins::CleanStretches;
 use crate::l3::attention::AttentionError;
 use crate::machine::{InTurns, LayerBanks, Machine, OnRanks, Resident};
 use crate::outcome::Outcome;
@@ -30,11 +29,10 @@ use crate::placement::{self, Placement};
 use crate::report::{self, Load, OperatorReport, ScoreBuffer, Spread, Stages, Verdict};
 use crate::task::Progress;
 use crate::task::{AttentionTask, MatrixTask, Task, TaskPlan};
-use pieces::{Piece, PieceCost, PieceResult, PieceWork};
+use pieces::{Known, Piece, PieceCost, PieceResult, PieceWork};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{Config, FunctionalRank, KnownLaps, Mdq, Options, RankDevice, RankRun, Ranks};
-use pimlico_host::kv_cache::KnownStretches;
+use pimlico_device::{Config, FunctionalRank, Mdq, Options, RankDevice, RankRun, Ranks};
 use std::ops::Range;
 
 /// How pieces are run.
@@ -46,7 +44,8 @@ pub struct How {
     pub timing_only: bool,
     /// What is run with `timing_only` has data all the same, and is judged.
     pub with_data: bool,
-    /// Of those that are alike one is run, and a [`FunctionalRank`] computes the others: the same costs, and the same results.
+    /// Of those that are alike one is run, without data, and a [`FunctionalRank`] computes the results of all: the same costs, and
+    /// the same results.
     pub functional: bool,
 }
 
@@ -276,19 +275,25 @@ impl System for ManyRanks<'_> {
         let to_do: Vec<usize> = (0..pieces.len()).filter(is_done).collect();
         let ranks = self.ranks;
         // All ranks are alike.
-        let known = (KnownStretches::default(), CleanStretches::default(), KnownLaps::default());
-        let known = (&known.0, &known.1, &known.2);
+        let known = Known::default();
+        let wants_data = !timing_only || with_data;
         let work = |&n: &usize| -> Result<Done, WorkloadError> {
             let (piece, io_buffers) = (&pieces[n], plan.io_buffers);
-            if costs_of[n] != n {
-                let rank = FunctionalRank::new(ranks.config(), self.options);
-                return Ok((None, pieces::compute(rank, ranks.config(), piece, io_buffers)?));
+            let asked = |cost: PieceCost| cost.asking_for(piece.work.macs());
+            if wants_data && !functional {
+                let (cost, result) = pieces::run(ranks, piece, io_buffers)?;
+                return Ok((Some(asked(cost)), result));
             }
-            let (cost, result) = match timing_only && !with_data {
-                true => pieces::time(ranks, piece, io_buffers, known)?,
-                false => pieces::run(ranks, piece, io_buffers)?,
+            let is_own = costs_of[n] == n;
+            let cost =
+                is_own.then(|| pieces::time(ranks, piece, io_buffers, &known)).transpose()?;
+            let result = if wants_data {
+                let rank = FunctionalRank::new(ranks.config(), self.options);
+                pieces::compute(rank, ranks.config(), piece, io_buffers)?
+            } else {
+                piece.work.not_run()
             };
-            Ok((Some(cost.asking_for(piece.work.macs())), result))
+            Ok((cost.map(asked), result))
         };
         let elements = |&n: &usize| pieces[n].work.elements();
         let done = parallel::map(&to_do, threads, elements, work, progress)?;

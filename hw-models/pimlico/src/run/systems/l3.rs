@@ -10,7 +10,7 @@ use crate::run::backend::prepare;
 use crate::run::groups::Common;
 use crate::run::{Job, ended};
 use clap::Args;
-use pimlico_backends::{BackendError, l3};
+use pimlico_backends::{Backend, BackendError, l3};
 use pimlico_device::mapping::MOST_HEAD_DIM;
 use pimlico_device::{
     Address, Config, Gear, Mismatch, Options, RankDevice, Ranks, SystemKind, Topology,
@@ -121,7 +121,11 @@ impl L3 {
         if arguments.plot.is_some() {
             rank.start_timeline();
         }
-        let report = job.run(&mut Rank::new(&mut *rank).with_setup(setup));
+        // A waveform has data, and a picture shows each tCK.
+        let functional =
+            arguments.backend == Backend::Fast && vcd.is_none() && arguments.plot.is_none();
+        let system = Rank::new(&mut *rank).with_setup(setup).functional(functional);
+        let report = job.run(&mut { system });
         let report = ended(report, job, arguments, |mismatch| self.show(mismatch, job, arguments))?;
         if let Some(vcd) = vcd {
             rank.finish_trace().map_err(|e| vcd.failed(&e))?;

@@ -136,19 +136,26 @@ pub fn run(
     }
 }
 
-/// Runs a piece on a rank that has just been reset, for its cost alone: without data. What is known of the host's writes is
-/// that of all pieces.
+/// What pieces that run without data find and have in common.
+#[derive(Debug, Default)]
+pub struct Known {
+    stretches: KnownStretches,
+    clean: CleanStretches,
+    laps: KnownLaps,
+}
+
+/// Runs a piece on a rank that has just been reset, for its cost alone: without data.
 pub fn time(
     ranks: &Ranks,
     piece: &Piece,
     io_buffers: IoBuffers,
-    (known, clean, known_laps): (&KnownStretches, &CleanStretches, &KnownLaps),
-) -> Result<(PieceCost, PieceResult), WorkloadError> {
+    known: &Known,
+) -> Result<PieceCost, WorkloadError> {
     let (mut rank, pins) = watched(ranks, piece);
-    let pins = pins.sharing(clean.clone());
-    rank.leave_data_out(known_laps);
+    let pins = pins.sharing(known.clean.clone());
+    rank.leave_data_out(&known.laps);
     let host = HostPort::of(rank.config()).map_err(TransferError::from)?;
-    let mut host = host.knowing(known.clone());
+    let mut host = host.knowing(known.stretches.clone());
     let (statistics, transfers, load, append) = match &piece.work {
         PieceWork::Rows { operator, layout, .. } => {
             let run = gemv::timing(&mut *rank, &mut host, layout, io_buffers);
@@ -163,15 +170,14 @@ pub fn time(
             (result.statistics, result.transfers, (load, kv_cache::bytes(layout)), append)
         }
     };
-    let cost = PieceCost {
+    Ok(PieceCost {
         statistics,
         transfers,
         mdq: pins.bursts(rank.tck() - statistics.cycles),
         load,
         append,
         findings: pins.findings(rank.tck()),
-    };
-    Ok((cost, piece.work.not_run()))
+    })
 }
 
 /// A rank that has just been reset, and the checker at its pins.
@@ -239,8 +245,7 @@ pub fn compute(
         }
         PieceWork::Head { task, number, group, layout } => {
             let data = HeadData::new(task, (*number, *group), layout);
-            kv_cache::fill(&mut rank, kv_cache::strips(layout, &data.head));
-            Ok(data.judge(&attention::compute_head(&mut rank, layout, &data.head.queries)?))
+            Ok(data.judge(&attention::computed(rank, layout, &data.head)?))
         }
     }
 }
