@@ -539,19 +539,26 @@ fn rows_of_a_matrix_are_gone_through() {
 /// Most of the rows of K and V are: of the first head once they are known, of a later one but at the ends of both.
 #[test]
 fn rows_of_heads_are_gone_through() {
-    for (gear, least) in [(Gear::One, [70, 88]), (Gear::DEFAULT, [70, 88]), (Gear::Four, [33, 39])]
-    {
+    let cases = [
+        (Gear::One, 128, [70, 88]),
+        (Gear::DEFAULT, 128, [70, 88]),
+        (Gear::Four, 128, [50, 65]),
+        // Of 150 rows.
+        (Gear::DEFAULT, 64, [105, 125]),
+    ];
+    for (gear, head_dim, least) in cases {
         for refresh in [true, false] {
             let options = Options { gear, refresh, ..Options::default() };
             for watch in [Watch::InOrder, Watch::Judge] {
                 let passing = Passing { without_data: true, watch, ..Passing::default() };
                 // Of so many rows, and of a few tokens less.
-                for (context, least) in [50 * 512, 50 * 512 - 300].into_iter().zip(least) {
+                let tokens = 50 * 512 * 128 / head_dim;
+                for (context, least) in [tokens, tokens - 300].into_iter().zip(least) {
                     let passed = equal_where(&Config::ddr4_3200(), options, &passing, |device| {
-                        attend(device, (128, context, 1));
+                        attend(device, (head_dim, context, 1));
                     });
                     let [.., laps] = passed.expect("equal");
-                    assert!(laps >= least, "{laps} of 100 at {gear:?}, {refresh}");
+                    assert!(laps >= least, "{laps} rows at {gear:?}, {refresh}, {head_dim}");
                 }
             }
         }

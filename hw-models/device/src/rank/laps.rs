@@ -7,8 +7,8 @@
 //!    └─ for what has moved ───────────┘ moved on, by all laps that were played
 //! ```
 //!
-//! A *mark* is set in each row, behind its first RD_ALL at which no results are on their way. At a mark
-//! the state is surveyed ([`lap`](pimlico_units::lap)): all of it that says when something happens, with scores in the softmax unit,
+//! A *mark* is set in each row, behind its first RD_ALL. At a mark the state is surveyed ([`lap`](pimlico_units::lap)): all of it
+//! that says when something happens, with results of the row before on the data bus and in the adder unit, scores in the softmax unit,
 //! words of weights and their WR_SHAREDs on their way. Of three marks between which the same has happened, but for what has moved
 //! by the same, the last is the first of laps that do it again. What they hang on is looked at before: the loop does not come to
 //! its last repetition in them, no REF becomes due, places and rows are where the commands move them. A lap that was found stays
@@ -74,12 +74,9 @@ impl Rank {
         true
     }
 
-    /// Whether no results are on their way from the banks, nor anything else that a [walk](Self::walk) does not go over.
+    /// Whether there is nothing that a [walk](Self::walk) does not go over.
     fn is_calm(&self) -> bool {
         !self.slots.is_within()
-            && self.sums.rests()
-            && self.sums.is_idle()
-            && self.chips_drive.is_empty()
             && self.results.is_none()
             && !self.refreshed
             && self.wave.is_none()
@@ -411,7 +408,7 @@ impl Rank {
             record,
             wave: _,
             watch: _,
-            chips_drive: _,
+            chips_drive,
             slots,
             laps: _,
             play: _,
@@ -426,6 +423,8 @@ impl Rank {
         control.walk(walk);
         chips.walk(walk);
         operands.walk(walk, *tck);
+        walk.size(chips_drive.len());
+        chips_drive.iter_mut().for_each(|from_tck| walk.at(from_tck, *tck));
         sums.walk(walk, *tck);
         softmax.walk(walk);
         record.walk(walk, *tck);

@@ -95,7 +95,7 @@ pub trait SumWay {
     /// it were.
     fn rest(&mut self, at_tck: u64, cycles: u64) -> u64;
 
-    /// Goes over what is no data, for [laps](pimlico_units::lap), in a tCK, where nothing is behind the bank PUs.
+    /// Goes over what is no data, for [laps](pimlico_units::lap), in a tCK, where no sums of the context are behind the bank PUs.
     fn walk(&mut self, walk: &mut Walk<'_>, now: u64);
 
     /// The inputs of the first of the watched bank PUs.
@@ -388,9 +388,16 @@ impl<A: SumElement, G: Geared> SumWay for SumPath<A, G> {
     }
 
     fn walk(&mut self, walk: &mut Walk<'_>, now: u64) {
-        walk.refuse_if(!self.rests || !self.is_idle());
+        walk.refuse_if(self.read.is_some() || !self.complete.is_empty());
         self.bank_pus.walk(walk, now);
+        walk.size(self.bursts.len());
+        for ResultBurst { from_tck, elements: _, context } in &mut self.bursts {
+            walk.at(from_tck, now);
+            walk.still(*context);
+        }
         self.result_path.walk(walk);
+        self.adder_unit.walk(walk);
+        walk.still(self.rests);
         walk.moves(&mut self.cycle);
     }
 

@@ -43,6 +43,12 @@ impl<T: Copy + Default, const DEPTH: usize> Fifo<T, DEPTH> {
         (0..self.count).map(|place| &self.entries[(self.head + place) % DEPTH])
     }
 
+    /// The same, to be changed.
+    pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        let (before, behind) = self.entries.split_at_mut(self.head);
+        behind.iter_mut().chain(before).take(self.count)
+    }
+
     /// The end of a cycle: the oldest entry leaves, another enters. Nothing leaves an empty queue, and
     /// nothing enters a full one.
     pub(crate) fn clock(&mut self, pop: bool, push: Option<T>) {
@@ -76,5 +82,15 @@ mod tests {
         assert_eq!(fifo.oldest(), Some(&4));
         fifo.clock(true, None);
         assert_eq!(fifo.oldest(), None);
+    }
+
+    #[test]
+    fn all_entries_are_changed_and_no_others() {
+        let mut fifo = Fifo::<u8, 4>::new();
+        (1..=3).for_each(|entry| fifo.clock(false, Some(entry)));
+        (4..=6).for_each(|entry| fifo.clock(true, Some(entry)));
+        fifo.all_mut().for_each(|entry| *entry += 10);
+        assert_eq!(fifo.all().copied().collect::<Vec<_>>(), [14, 15, 16]);
+        assert_eq!(fifo.entries.iter().filter(|entry| **entry < 10).count(), 1);
     }
 }

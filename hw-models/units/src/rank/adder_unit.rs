@@ -4,6 +4,7 @@
 use crate::arith::fast::add_eight;
 use crate::arith::{Format, Fp, near, sum_variant};
 use crate::gear::{self, DefaultGear, Gear};
+use crate::lap::Walk;
 use crate::prim::Delay;
 use pimlico_ports::{
     Model, Open, Unit, ports,
@@ -89,6 +90,13 @@ impl<F: Format, A: Format, G: Gear> AdderUnit<F, A, G> {
     /// Whether nothing is on its way: then a cycle without input changes nothing.
     pub fn rests(&self) -> bool {
         self.busy == 0
+    }
+
+    /// Goes over what of it is no sum, for [laps](crate::lap).
+    pub fn walk(&self, walk: &mut Walk<'_>) {
+        let Self { tree, adding: _, sums: _, carried: _, busy, element: _ } = self;
+        tree.in_order().for_each(|group| walk.still(group.is_some()));
+        walk.still(*busy);
     }
 
     /// Cycles of an adder.

@@ -163,13 +163,39 @@ impl<A: Format, G: Gear> ResultPath<A, G> {
             && self.rows.iter().all(Option::is_none)
     }
 
-    /// Goes over what of it is no data, for [laps](crate::lap), where it [is idle](Self::is_idle).
-    pub fn walk(&self, walk: &mut Walk<'_>) {
-        walk.refuse_if(!self.is_idle());
-        self.timer.walk(walk);
-        // Without a row its phase runs free, and the next row begins it anew.
-        walk.still(self.number);
-        walk.still(self.goes_on);
+    /// Goes over what of it is no data, for [laps](crate::lap), where no sums of the context are in flight.
+    pub fn walk(&mut self, walk: &mut Walk<'_>) {
+        let Self {
+            timer,
+            bursts,
+            beats: _,
+            rows,
+            // Without a row it runs free, and the next row begins it anew.
+            phase: _,
+            number,
+            goes_on,
+            memory: _,
+            kept: _,
+            x: _,
+            partial: _,
+            tree,
+            gear: _,
+        } = self;
+        walk.refuse_if(rows.iter().any(Option::is_some));
+        timer.walk(walk);
+        walk.size(bursts.count());
+        bursts.all_mut().for_each(|sum| walk.sum(sum));
+        walk.still(*number);
+        walk.still(*goes_on);
+        for cycles in 0..=TREE {
+            let group = &mut tree[cycles];
+            walk.still(group.is_some());
+            if let Some((goes_on, sum)) = group {
+                walk.still(*goes_on);
+                walk.bits(&TreeSum { place: Place::default(), ..*sum });
+                walk.moves(&mut sum.place);
+            }
+        }
     }
 
     /// The beat on the bus so many beats ago.
