@@ -296,11 +296,12 @@ fn is_of_lap(dispatch: &Dispatch) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use pimlico_ports::U;
 
-    fn dispatched(row: u16, place: u64) -> Vec<Dispatch> {
+    /// A MAC of a row, and an RD_RESULT of the outputs of a place.
+    pub fn dispatched(row: u16, place: u64) -> Vec<Dispatch> {
         let mac = Dispatch { kind: Opcode::MacScore, row, column: 7, ..Dispatch::default() };
         let word = ResultAddress::outputs(2).bits();
         let result =

@@ -180,9 +180,8 @@ impl Lap {
     /// The turn that begins at a mark, if one does, wherever its row is.
     fn turn(&self, mark: &Mark) -> Option<u64> {
         let now = &mark.survey;
-        let is_there = !now.refused
-            && now.still == self.still
-            && (self.is_placed || around(now, self.number) == self.around);
+        let is_there =
+            !now.refused && now.still == self.still && around(now, self.number) == self.around;
         if !is_there {
             return None;
         }

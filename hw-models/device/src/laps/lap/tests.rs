@@ -2,22 +2,13 @@
 //! Tests of laps.
 
 use super::*;
+use crate::laps::course::tests::dispatched;
 use crate::laps::{Doings, Event};
-use pimlico_dpa::types::{Dispatch, Opcode, ResultAddress};
-use pimlico_ports::U;
+use pimlico_dpa::types::{Opcode, ResultAddress};
 
 /// tCK of a lap, of cycles of two.
 const LAP_TCK: u64 = 200;
 const GEAR: u64 = 2;
-
-/// A MAC of a row, and an RD_RESULT of the outputs of a place.
-fn dispatched(row: u16, place: u64) -> Vec<Dispatch> {
-    let mac = Dispatch { kind: Opcode::MacScore, row, column: 7, ..Dispatch::default() };
-    let word = ResultAddress::outputs(2).bits();
-    let result =
-        Dispatch { kind: Opcode::RdResult, place: U::new(place), word, ..Dispatch::default() };
-    vec![mac, result]
-}
 
 /// The mark behind so many laps, of a loop of 1 000 repetitions in which a REF is due after 4 000 cycles.
 fn mark(lap: u64) -> Mark {
