@@ -15,6 +15,7 @@ mod gemv;
 mod groups;
 mod host_protocol;
 mod hub;
+mod laps;
 mod layer;
 mod lazy_rows;
 mod many_ranks;

@@ -23,7 +23,6 @@ use pimlico_workload::judge::pins::PinLog;
 use pimlico_workload::l3;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use std::cell::RefCell;
 use std::fmt::Debug;
 
 /// Watches the units and sees nothing.
@@ -35,7 +34,7 @@ impl UnitWatch for Nobody {
 
 /// Who watches the pins.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Watch {
+pub enum Watch {
     /// Somebody who is told of all events in their order.
     #[default]
     InOrder,
@@ -108,19 +107,19 @@ fn equal<T: PartialEq + Debug>(
 
 /// How cycles are passed.
 #[derive(Clone, Debug, Default)]
-struct Passing {
-    without_data: bool,
-    timeline: bool,
+pub struct Passing {
+    pub without_data: bool,
+    pub timeline: bool,
     /// Who watches.
-    watch: Watch,
+    pub watch: Watch,
     /// Rows that are gone through at once are left after so many tCK.
-    longest_tck: Option<u64>,
+    pub longest_tck: Option<u64>,
     /// What other devices have found.
-    known: KnownLaps,
+    pub known: KnownLaps,
 }
 
 /// The same in other ways.
-fn equal_where<T: PartialEq + Debug>(
+pub fn equal_where<T: PartialEq + Debug>(
     config: &Config,
     options: Options,
     passing: &Passing,
@@ -182,7 +181,7 @@ fn equal_where<T: PartialEq + Debug>(
     Ok(passed)
 }
 
-fn cases(few: u32) -> ProptestConfig {
+pub fn cases(few: u32) -> ProptestConfig {
     let all = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     match std::env::var("PROPTEST_CASES") {
         Ok(_) => all,
@@ -190,7 +189,7 @@ fn cases(few: u32) -> ProptestConfig {
     }
 }
 
-fn options() -> impl Strategy<Value = Options> {
+pub fn options() -> impl Strategy<Value = Options> {
     let gear = prop::sample::select(vec![Gear::DEFAULT, Gear::One, Gear::Four]);
     (any::<[bool; 3]>(), gear, 20..200_u64).prop_map(|([refresh, late, wide], gear, poll_tck)| {
         Options {
@@ -205,7 +204,7 @@ fn options() -> impl Strategy<Value = Options> {
 
 /// The preset, with REFs as often as a row lasts, or more seldom, rows that are opened at once or one by one, and other times
 /// that the host does not know.
-fn configs() -> impl Strategy<Value = Config> {
+pub fn configs() -> impl Strategy<Value = Config> {
     let faw = (16..60_u64, prop::sample::select(vec![4, 8, 16]));
     let ccd_l = prop::sample::select(vec![8, 12]);
     let cwl = prop::sample::select(vec![9, 12, 16, 20]);
@@ -233,7 +232,7 @@ fn configs() -> impl Strategy<Value = Config> {
 }
 
 /// A matrix by a vector. With some times results are overwritten: then the run ends so, whether slots are passed or not.
-fn multiply(
+pub fn multiply(
     device: &mut dyn RankDevice,
     operands: &Operands,
     io_buffers: IoBuffers,
@@ -245,11 +244,6 @@ fn multiply(
     let vector = &operands.vector;
     let made = l3::gemv::multiply(&mut Driver::new(), device, &layout, vector, io_buffers);
     made.map(|(outputs, _)| outputs).map_err(|error| format!("{error:?}"))
-}
-
-/// A matrix and a vector of a shape, all of whose numbers are 0.
-fn without_numbers((rows, columns): (usize, usize)) -> Operands {
-    Operands { matrix: vec![vec![0; columns]; rows], vector: vec![0; columns] }
 }
 
 proptest! {
@@ -267,27 +261,6 @@ proptest! {
         let io_buffers = if ping_pong { IoBuffers::PingPong } else { IoBuffers::Single };
         let operands = Operands::synthetic(shape.0, shape.1, seed);
         equal(&config, options, ways, |device| multiply(device, &operands, io_buffers, shape))?;
-    }
-
-    /// Of many rows, so that some are gone through at once.
-    #[test]
-    fn rows_of_matrices_are_equal(
-        config in configs(),
-        options in options(),
-        shape in (200..=800_usize, prop_oneof![4100..=9000_usize, Just(8192)]),
-        ping_pong in any::<bool>(),
-        timeline in prop::bool::weighted(0.1),
-        watch in prop::sample::select(vec![Watch::InOrder, Watch::Late, Watch::Judge]),
-        longest_tck in prop::option::of(1..5000_u64),
-    ) {
-        let io_buffers = if ping_pong { IoBuffers::PingPong } else { IoBuffers::Single };
-        let operands = without_numbers(shape);
-        let passing = Passing {
-            without_data: true, timeline, watch, longest_tck, ..Passing::default()
-        };
-        equal_where(&config, options, &passing, |device| {
-            multiply(device, &operands, io_buffers, shape)
-        })?;
     }
 
     #[test]
@@ -309,41 +282,6 @@ proptest! {
             format!("{:?}", l3::attention::run_head(device, &layout, &head.queries))
         })?;
     }
-}
-
-proptest! {
-    #![proptest_config(cases(12))]
-
-    /// Of many rows, so that some are gone through at once, on a rank that knows what another has found in others.
-    #[test]
-    fn rows_of_heads_are_equal(
-        config in configs(),
-        options in options(),
-        head_dim in prop::sample::select(vec![32, 64, 128, 256]),
-        contexts in prop::collection::vec(3000..=9000_usize, 2..=3),
-        group in 1..=4_usize,
-        timeline in prop::bool::weighted(0.1),
-        watch in prop::sample::select(vec![Watch::InOrder, Watch::Late, Watch::Judge]),
-        longest_tck in prop::option::of(1..5000_u64),
-    ) {
-        let known = KnownLaps::default();
-        let passing = Passing { without_data: true, timeline, watch, longest_tck, known };
-        for contexts in [&contexts[..1], &contexts[1..]] {
-            equal_where(&config, options, &passing, |device| {
-                for &context in contexts {
-                    attend(device, (head_dim, context, group));
-                }
-            })?;
-        }
-    }
-}
-
-/// Query heads that share a head of K and V without data: what comes of it is of no account.
-fn attend(device: &mut dyn RankDevice, (head_dim, context, group): (usize, usize, usize)) {
-    let layout = HeadLayout::new(device.config(), head_dim, context, 3).expect("it fits");
-    let queries = vec![vec![0; head_dim]; group];
-    // With some times results are overwritten: then the run ends so, whether rows are gone through or not.
-    let _ = l3::attention::run_head(device, &layout, &queries);
 }
 
 /// What becomes of a sum when it ends.
@@ -513,118 +451,4 @@ fn slots_of_a_matrix_are_passed() {
     }
     // Results of a row are mostly on their way while the next is opened.
     assert!(waits >= 30, "{waits} cycles");
-}
-
-/// Most of the rows of the banks are, as long as no REF is due.
-#[test]
-fn rows_of_a_matrix_are_gone_through() {
-    let shape = (16 * 100, 8192);
-    let operands = without_numbers(shape);
-    for gear in [Gear::One, Gear::DEFAULT, Gear::Four] {
-        // With REFs, without, and where the host looks so seldom that it sends operands while rows are gone through.
-        for (refresh, poll_tck, least) in [(true, 64, 130), (false, 64, 180), (false, 6000, 100)] {
-            let options = Options { gear, refresh, poll_tck, ..Options::default() };
-            for watch in [Watch::InOrder, Watch::Judge] {
-                let passing = Passing { without_data: true, watch, ..Passing::default() };
-                let passed = equal_where(&Config::ddr4_3200(), options, &passing, |device| {
-                    multiply(device, &operands, IoBuffers::PingPong, shape)
-                });
-                let [.., laps] = passed.expect("equal");
-                assert!(laps >= least, "{laps} of 200 at {gear:?}, {refresh}, {poll_tck}");
-            }
-        }
-    }
-}
-
-/// Most of the rows of K and V are: of the first head once they are known, of a later one but at the ends of both.
-#[test]
-fn rows_of_heads_are_gone_through() {
-    let cases = [
-        (Gear::One, 128, [70, 88]),
-        (Gear::DEFAULT, 128, [70, 88]),
-        (Gear::Four, 128, [50, 65]),
-        // Of 150 rows.
-        (Gear::DEFAULT, 64, [105, 125]),
-    ];
-    for (gear, head_dim, least) in cases {
-        for refresh in [true, false] {
-            let options = Options { gear, refresh, ..Options::default() };
-            for watch in [Watch::InOrder, Watch::Judge] {
-                let passing = Passing { without_data: true, watch, ..Passing::default() };
-                // Of so many rows, and of a few tokens less.
-                let tokens = 50 * 512 * 128 / head_dim;
-                for (context, least) in [tokens, tokens - 300].into_iter().zip(least) {
-                    let passed = equal_where(&Config::ddr4_3200(), options, &passing, |device| {
-                        attend(device, (head_dim, context, 1));
-                    });
-                    let [.., laps] = passed.expect("equal");
-                    assert!(laps >= least, "{laps} rows at {gear:?}, {refresh}, {head_dim}");
-                }
-            }
-        }
-    }
-}
-
-/// A program of rows of scores: its first virtual row, and the column of each chunk that is read last.
-fn rows_of_scores(first: u16, last: u8) -> Vec<u64> {
-    let columns = [0, 1, 2, last];
-    let macs = columns.iter().enumerate().map(|(n, column)| {
-        let end = ["first", "", "", "last"][n];
-        format!("mac_score row={first}+1@2 column={column}+4@1 word={n} {end}")
-    });
-    let results = (0..4).map(|group| {
-        let word = ResultAddress::scores(group).bits();
-        format!("rd_result word={word} place={}+16@1 first@1,2", 4 * group)
-    });
-    let body: Vec<String> = macs.chain(results).collect();
-    let text = format!("loop 40 {{\nloop 31 {{\n{}\n}}\n}}\nclose_all\nend", body.join("\n"));
-    pimlico_dpa::assemble(&text).expect("a program")
-}
-
-/// What is known of a loop is not taken for another: of other words, with another T_cur that is looked at, with rows elsewhere.
-#[test]
-fn what_is_known_of_loops_is_of_these_alone() {
-    let passing = Passing { without_data: true, ..Passing::default() };
-    let mut all = Vec::new();
-    // T_cur, the first virtual row, the last column of a chunk, an entry of the table behind which others follow, and how many
-    // entries the request has.
-    for (tokens, first, last, jump, entries) in [
-        (16, 0, 3, 60, 60),
-        (16, 0, 3, 60, 60),
-        (6, 0, 3, 60, 60),
-        (16, 0, 7, 60, 60),
-        (16, 9, 3, 60, 60),
-        (16, 0, 3, 20, 60),
-        (16, 0, 3, 60, 25),
-    ] {
-        let made = RefCell::new(Vec::new());
-        let passed = equal_where(&Config::ddr4_3200(), Options::default(), &passing, |device| {
-            let load = |device: &mut dyn RankDevice, kind, address, data| {
-                device.load(kind, address, data).expect("no mismatch");
-            };
-            for entry in 0..60 {
-                let row = u64::from(entry + if entry < jump { 5 } else { 70 });
-                load(device, LoadKind::Entry, entry, row);
-            }
-            load(device, LoadKind::Segment, 0, entries << 16);
-            load(device, LoadKind::Tokens, 0, tokens);
-            for (address, word) in (0..).zip(rows_of_scores(first, last)) {
-                load(device, LoadKind::Command, address, word);
-            }
-            let start = Start { request: 0, address: 0, operands: &[], context: 0, outputs: 0 };
-            let mut scores = 0;
-            let result = device.run(start, &mut |_| scores += 1);
-            made.borrow_mut().push((scores, format!("{result:?}")));
-        });
-        let [.., laps] = passed.expect("equal");
-        let made = made.into_inner();
-        assert_eq!(made[0], made[1], "{tokens} tokens");
-        all.push((laps, made[0].0));
-    }
-    let (laps, scores): (Vec<_>, Vec<_>) = all.into_iter().unzip();
-    let &[found, known, of_tokens, of_words, elsewhere, ..] = &laps[..] else { unreachable!() };
-    assert!(known > found && elsewhere > found, "{laps:?}");
-    assert_eq!([of_tokens, of_words], [found; 2]);
-    assert_eq!(scores[0], 40 * 31 * 16);
-    assert_eq!(scores[2], 40 * 31 * 6);
 }
