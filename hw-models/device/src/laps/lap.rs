@@ -55,7 +55,7 @@ pub struct Lap {
     rest: usize,
     numbers: u64,
     taken: u64,
-    /// The numbers of the other loops.
+    /// The numbers of the other loops, and what they have left.
     around: Vec<u64>,
     /// Of the first turn: its number, and in the run in which it is known where it begins, the row that is open there and the entry
     /// of the Va2Pa table that was read last.
@@ -321,10 +321,10 @@ fn number(moving: u64) -> u64 {
     moving >> u32::BITS
 }
 
-/// The numbers of all loops but one.
+/// The numbers of all loops but one, and what they have left.
 fn around(survey: &Survey, but: usize) -> Vec<u64> {
     let others = survey.loops.iter().filter(|of| of.number != but);
-    others.map(|of| number(survey.moving[of.number])).collect()
+    others.flat_map(|of| [of.number, of.rest]).map(|of| number(survey.moving[of])).collect()
 }
 
 /// tCK and rows from one mark to the next, and by how much everything has moved.
