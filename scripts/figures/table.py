@@ -47,6 +47,7 @@ FIGURES = [
     # That of both cores together: 8 s on two.
     Figure("the same, 64 ranks", "figures/layer on 64 ranks", "s", 16),
     Figure("the same, one rank, timing only", "figures/layer on a rank, timing", "s", 0.3),
+    Figure("the same, as a rate", "figures/layer on a rank, timing", "MAC/s", 5e9, "without data"),
     Figure("timing only, no piece used twice", "figures/attention, timing", "MAC/s", 5e9, "without data"),
     Figure("the same, channel-cycles", "figures/attention, timing, channel-cycles", "cycles/s", 40e6, "channel-cycles"),
     Figure("the same, a matrix of 49152 x 12288", "figures/gemv, timing", "MAC/s", 5e9, "without data"),

@@ -68,21 +68,22 @@ fn agree_on<M, T: PartialEq + std::fmt::Debug>(
 
 #[test]
 fn back_ends_agree_on_attention() {
-    for io_buffers in [IoBuffers::PingPong, IoBuffers::Single] {
-        for (head_dim, context) in [(40, 70), (20, 1030)] {
-            let distribution = Distribution::Random;
-            let shape = HeadShape { head_dim, context, group: 1, distribution };
-            let head = Head::synthetic(shape, SEED, 0);
-            agree(Beside::Lockstep, io_buffers, |module| {
-                let pins = PinLog::of_module(module);
-                let layout = AimHead::new(module.config(), &module.options(), head_dim, context, 0);
-                let layout = layout.expect("it fits");
-                attention::load(module, &layout, &head).expect("no mismatch");
-                let result = attention::run_query(module, &layout, &head.queries[0]);
-                assert_eq!(pins.violations(module.tck()), (0, vec![]));
-                result.expect("no mismatch")
-            });
-        }
+    let [ping_pong, single] = [IoBuffers::PingPong, IoBuffers::Single];
+    for (head_dim, context, io_buffers) in
+        [(40, 70, ping_pong), (20, 1030, ping_pong), (40, 70, single)]
+    {
+        let distribution = Distribution::Random;
+        let shape = HeadShape { head_dim, context, group: 1, distribution };
+        let head = Head::synthetic(shape, SEED, 0);
+        agree(Beside::Lockstep, io_buffers, |module| {
+            let pins = PinLog::of_module(module);
+            let layout = AimHead::new(module.config(), &module.options(), head_dim, context, 0);
+            let layout = layout.expect("it fits");
+            attention::load(module, &layout, &head).expect("no mismatch");
+            let result = attention::run_query(module, &layout, &head.queries[0]);
+            assert_eq!(pins.violations(module.tck()), (0, vec![]));
+            result.expect("no mismatch")
+        });
     }
 }
 
@@ -96,7 +97,7 @@ fn back_ends_agree_on_decoded_text() {
         reference: llama::read(tiny::WEIGHTS).expect("a checkpoint").0,
         tokenizer: Tokenizer::read(tiny::TOKENIZER, vocab).expect("a tokenizer"),
         prompt: "a".to_owned(),
-        tokens: 2,
+        tokens: 1,
         temperature: 0.0,
         seed: 1,
         io_buffers: IoBuffers::PingPong,
@@ -114,23 +115,24 @@ fn back_ends_agree_on_decoded_text() {
 
 #[test]
 fn back_ends_agree_on_a_matrix() {
-    for io_buffers in [IoBuffers::PingPong, IoBuffers::Single] {
-        for (rows, columns) in [(70, 1100), (33, 40)] {
-            let Operands { matrix, vector } = Operands::synthetic(rows, columns, SEED);
-            agree(Beside::LockstepAndRtl, io_buffers, |module| {
-                let pins = PinLog::of_module(module);
-                let layout = AimLayout::new(module.config(), &module.options(), rows, columns, 0);
-                let layout = layout.expect("it fits");
-                module.hold(&[layout]).expect("there are rows");
-                for group in 0..layout.groups() {
-                    let first = group * layout.pus();
-                    let element = |row: usize, column: usize| matrix[first + row][column];
-                    module.write(&mut layout.writes(group, element)).expect("no mismatch");
-                }
-                let result = module.product(&layout, &vector).expect("no mismatch");
-                assert_eq!(pins.violations(module.tck()), (0, vec![]));
-                result
-            });
-        }
+    let [ping_pong, single] = [IoBuffers::PingPong, IoBuffers::Single];
+    for (rows, columns, io_buffers) in
+        [(70, 1100, ping_pong), (33, 40, ping_pong), (33, 40, single)]
+    {
+        let Operands { matrix, vector } = Operands::synthetic(rows, columns, SEED);
+        agree(Beside::LockstepAndRtl, io_buffers, |module| {
+            let pins = PinLog::of_module(module);
+            let layout = AimLayout::new(module.config(), &module.options(), rows, columns, 0);
+            let layout = layout.expect("it fits");
+            module.hold(&[layout]).expect("there are rows");
+            for group in 0..layout.groups() {
+                let first = group * layout.pus();
+                let element = |row: usize, column: usize| matrix[first + row][column];
+                module.write(&mut layout.writes(group, element)).expect("no mismatch");
+            }
+            let result = module.product(&layout, &vector).expect("no mismatch");
+            assert_eq!(pins.violations(module.tck()), (0, vec![]));
+            result
+        });
     }
 }

@@ -5,7 +5,7 @@ use pimlico_testbenches::benches;
 use rayon::prelude::*;
 
 /// Cycles of each unit. `pimlico cosim --coverage` measures the rest.
-const CYCLES: u64 = 30_000;
+const CYCLES: u64 = 15_000;
 
 #[test]
 fn plans_are_mostly_reached_and_rule_out_nothing_that_happens() {

@@ -16,7 +16,7 @@ use pimlico_workload::judge::pins::rules;
 type Manager = RefreshManager<8, 256>;
 
 /// tREFIs of a run.
-const REFIS: u64 = 20;
+const REFIS: u64 = 14;
 
 /// What the array port asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -179,7 +179,7 @@ fn a_copy_has_the_rows_of_the_source() {
 /// Lines are whole when a thread goes on, so that each byte is moved three times here too.
 #[test]
 fn a_copy_row_by_row_is_three_passes() {
-    let columns = 512;
+    let columns = 128;
     let options = CopyOptions { target: HostOrder::RowMajor, ..CopyOptions::default() };
     let copied = copied(8192, columns, options);
     assert!(has_rows_of_source(&copied, columns));

@@ -36,7 +36,7 @@ const FIGURES: [(&str, &str, u64); 12] = [
         "l3 layer --model gpt-175b --context 16384 --channels 16 --dimms 2 --ranks 2",
         0,
     ),
-    ("layer on a rank, timing", "l3 layer --model gpt-175b --context 16384 --timing-only", 0),
+    ("layer on a rank, timing", "l3 layer --model gpt-175b --context 16384 --timing-only", LAYER),
     ("attention, timing", DIFFERENT, 2 * 128 * TOKENS),
     ("attention, timing, channel-cycles", DIFFERENT, 0),
     ("gemv, timing", "l3 gemv --rows 49152 --cols 12288 --timing-only", 49_152 * 12_288),
@@ -45,6 +45,9 @@ const FIGURES: [(&str, &str, u64); 12] = [
 
 /// Twelve runs of a channel of NeuPIMs of 200 000 tCK each, in eight of which MEM is saturated.
 const ROW_BUFFERS: &str = "sweep row-buffers --unwatched --tck 200000 --threads 1";
+
+/// Multiply-accumulates of a layer of GPT-175B at 16K: its matrices, and the heads' K and V.
+const LAYER: u64 = 12 * 12_288 * 12_288 + 2 * 16_384 * 12_288;
 
 /// Heads of contexts that all differ, so that no piece is used twice.
 const DIFFERENT: &str =

@@ -6,6 +6,7 @@ mod aim_ahead;
 mod aim_heads;
 mod attention;
 mod bursts;
+mod cases;
 mod changed_programs;
 mod checkpoint;
 mod decode;

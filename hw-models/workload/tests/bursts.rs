@@ -3,6 +3,7 @@
 //! are one step, against the same bursts beat by beat. Arrays, what is read, what those who watch the pins are told, counts,
 //! time and reports are equal. A long run: `PROPTEST_CASES=500 cargo test -p pimlico-workload bursts::`.
 
+use super::cases::cases;
 use pimlico_device::data_bus::Beats;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::mapping::Place;
@@ -20,7 +21,6 @@ use pimlico_workload::attention::AttentionJob;
 use pimlico_workload::gemv::GemvJob;
 use pimlico_workload::operator;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -170,15 +170,6 @@ fn equal<T: PartialEq + std::fmt::Debug>(
         }
     }
     Ok(())
-}
-
-/// Cases of a test: a few, and the same in every run; others, and more, where `PROPTEST_CASES` asks for them.
-fn cases(few: u32) -> ProptestConfig {
-    let all = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    match std::env::var("PROPTEST_CASES") {
-        Ok(_) => all,
-        Err(_) => ProptestConfig { cases: few, rng_seed: RngSeed::Fixed(7), ..all },
-    }
 }
 
 /// Presets, some with REFs that are often or take long, with either kind of ACT_ALL, and latencies of other chips.

@@ -2,6 +2,7 @@
 //! The engine against the cycle model of the module: equal results, equal events on the pins at equal tCK,
 //! equal statistics, whatever is run. A long run: `PROPTEST_CASES=2000 cargo test -p pimlico-workload engine::`.
 
+use super::cases::cases;
 use pimlico_device::dispatch::{DispatchError, Made, Start};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::{HeadLayout, Place};
@@ -31,7 +32,6 @@ use pimlico_workload::l3;
 use pimlico_workload::layer;
 use pimlico_workload::operator;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use std::cell::RefCell;
 use std::fmt::Debug;
 use std::rc::Rc;
@@ -133,15 +133,6 @@ fn equal<T: PartialEq + Debug>(
     prop_assert_eq!(fast.4, model.4);
     prop_assert_eq!(fast.0, model.0);
     Ok(fast.1.len())
-}
-
-/// Cases of a test: a few, and the same in every run; others, and more, where `PROPTEST_CASES` asks for them.
-pub fn cases(few: u32) -> ProptestConfig {
-    let all = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    match std::env::var("PROPTEST_CASES") {
-        Ok(_) => all,
-        Err(_) => ProptestConfig { cases: few, rng_seed: RngSeed::Fixed(1), ..all },
-    }
 }
 
 fn options() -> impl Strategy<Value = Options> {

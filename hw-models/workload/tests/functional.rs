@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! A rank without time makes what the engine does, bit for bit; and of pieces of work that are alike it may compute all but one.
 
-use crate::engine::cases;
+use crate::cases::cases;
 use crate::slots::{self, End, Part};
 use crate::timing_only::{chips, ways};
 use pimlico_device::data_bus::Beats;
@@ -283,7 +283,7 @@ fn run_program(
 }
 
 proptest! {
-    #![proptest_config(cases(200))]
+    #![proptest_config(cases(100))]
 
     #[test]
     fn programs_are_equal(

@@ -3,6 +3,7 @@
 //! units: equal results, equal events on the pins at equal tCK, equal statistics. A long run:
 //! `PROPTEST_CASES=3000 cargo test -p pimlico-workload slots::`.
 
+use super::cases::cases;
 use super::engine::{Event, Log};
 use pimlico_device::data_bus::Beats;
 use pimlico_device::dispatch::{Made, Start};
@@ -22,7 +23,6 @@ use pimlico_ports::U;
 use pimlico_workload::judge::pins::PinLog;
 use pimlico_workload::l3;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use std::fmt::Debug;
 
 /// Watches the units and sees nothing.
@@ -181,14 +181,6 @@ pub fn equal_where<T: PartialEq + Debug>(
     Ok(passed)
 }
 
-pub fn cases(few: u32) -> ProptestConfig {
-    let all = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    match std::env::var("PROPTEST_CASES") {
-        Ok(_) => all,
-        Err(_) => ProptestConfig { cases: few, rng_seed: RngSeed::Fixed(1), ..all },
-    }
-}
-
 pub fn options() -> impl Strategy<Value = Options> {
     let gear = prop::sample::select(vec![Gear::DEFAULT, Gear::One, Gear::Four]);
     (any::<[bool; 3]>(), gear, 20..200_u64).prop_map(|([refresh, late, wide], gear, poll_tck)| {
@@ -247,7 +239,7 @@ pub fn multiply(
 }
 
 proptest! {
-    #![proptest_config(cases(60))]
+    #![proptest_config(cases(40))]
 
     #[test]
     fn matrices_are_equal(
@@ -401,7 +393,7 @@ pub fn part() -> impl Strategy<Value = Part> {
 }
 
 proptest! {
-    #![proptest_config(cases(400))]
+    #![proptest_config(cases(200))]
 
     #[test]
     fn programs_are_equal(

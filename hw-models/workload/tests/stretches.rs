@@ -3,6 +3,7 @@
 //! on the host's channel, and findings of the checkers at the pins. A long run:
 //! `PROPTEST_CASES=1000 cargo test -p pimlico-workload stretches::`.
 
+use super::cases::cases;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::mapping::Place;
 use pimlico_device::{BankOrder, Config, Dimm, Gear, KnownLaps, Options, RankDevice};
@@ -14,7 +15,6 @@ use pimlico_workload::gemv::GemvJob;
 use pimlico_workload::judge::pins::PinLog;
 use pimlico_workload::operator;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 /// Strips without data.
 #[derive(Clone, Debug)]
@@ -66,14 +66,6 @@ fn shown(
     shown.push(format!("{} {tck} {:?}", device.dimm().tck(), device.dimm_mut().end()));
     shown.extend(log.map(|log| format!("{:?}", log.findings(device.dimm().tck()))));
     (shown.join("\n"), device.dimm().passed_stretches())
-}
-
-fn cases(few: u32) -> ProptestConfig {
-    let all = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    match std::env::var("PROPTEST_CASES") {
-        Ok(_) => all,
-        Err(_) => ProptestConfig { cases: few, rng_seed: RngSeed::Fixed(5), ..all },
-    }
 }
 
 /// A preset with REFs often, as the host knows it; and as it is, which may ask for more than the host keeps.
@@ -138,7 +130,7 @@ fn loads() -> impl Strategy<Value = Vec<Load>> {
 }
 
 proptest! {
-    #![proptest_config(cases(40))]
+    #![proptest_config(cases(20))]
 
     #[test]
     fn stretches_are_equal(

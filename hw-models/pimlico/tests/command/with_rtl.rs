@@ -23,14 +23,15 @@ fn back_ends_report_the_same() {
 
 #[test]
 fn gemvs_of_all_lengths_are_the_engines_on_the_rtl_of_a_channel() {
-    for words in 1..=32 {
+    // At and beside the ends of groups of eight.
+    for words in [1, 2, 7, 8, 9, 16, 17, 31, 32] {
         let commands = ["composite", "fine"][words % 2];
         let gemv =
             format!("run neupims gemv --rows 33 --cols {} --commands {commands}", 16 * words);
         let fast = anonymous(&gemv);
         assert_eq!(fast["outputs"]["differing"], 0, "{gemv}");
         assert_eq!(anonymous(&format!("{gemv} --backend lockstep")), fast, "{gemv}");
-        if words % 8 < 2 {
+        if words % 16 < 2 {
             assert_eq!(anonymous(&format!("{gemv} --backend rtl")), fast, "{gemv}");
         }
     }
