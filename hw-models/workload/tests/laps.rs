@@ -86,7 +86,7 @@ fn rows_of_a_matrix_are_gone_through() {
     let operands = without_numbers(shape);
     for gear in [Gear::One, Gear::DEFAULT, Gear::Four] {
         // With REFs, without, and where the host looks so seldom that it sends operands while rows are gone through.
-        for (refresh, poll_tck, least) in [(true, 64, 50), (false, 64, 80), (false, 6000, 40)] {
+        for (refresh, poll_tck, least) in [(true, 64, 60), (false, 64, 80), (false, 6000, 80)] {
             let options = Options { gear, refresh, poll_tck, ..Options::default() };
             for watch in [Watch::InOrder, Watch::Judge] {
                 let passing = Passing { without_data: true, watch, ..Passing::default() };

@@ -22,7 +22,7 @@ fn back_ends_report_the_same() {
 }
 
 #[test]
-fn gemvs_of_all_lengths_are_the_engines_on_the_rtl_of_a_channel() {
+fn gemvs_around_groups_of_eight_are_the_engines_on_the_rtl_of_a_channel() {
     // At and beside the ends of groups of eight.
     for words in [1, 2, 7, 8, 9, 16, 17, 31, 32] {
         let commands = ["composite", "fine"][words % 2];
