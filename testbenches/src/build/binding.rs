@@ -2,9 +2,9 @@
 //! The C++ that binds a Verilated module: see `shim/pimlico.h` for what it implements.
 
 use super::BuildError;
-use super::verilate::{Module, has_rank};
+use super::library;
+use super::verilate::has_rank;
 use pimlico_ports::{PortInfo, UnitInfo};
-use std::fmt::Write;
 use std::path::Path;
 
 /// The unit's name as a C++ identifier.
@@ -12,11 +12,11 @@ pub fn identifier(unit: &UnitInfo) -> String {
     unit.name.replace(':', "__")
 }
 
-/// What stands before the names of the probed registers in Verilator's root class; `top` is the module.
-pub fn scope(unit: &UnitInfo, top: &str) -> String {
+/// What stands before the names of the probed registers in Verilator's root class; `place` is the unit's in it.
+pub fn scope(unit: &UnitInfo, place: &str) -> String {
     match unit.probed.1 {
-        "" => format!("{top}__DOT__"),
-        path => format!("{top}__DOT__{path}__DOT__"),
+        "" => format!("{place}__DOT__"),
+        path => format!("{place}__DOT__{path}__DOT__"),
     }
 }
 
@@ -25,16 +25,19 @@ fn is_clock(port: &PortInfo) -> bool {
     port.name.starts_with("clk_") && port.name.ends_with("_i")
 }
 
-/// One translation unit: Verilator's output for a unit's module in `folder`, and the binding as the unit; without
-/// registers to probe their words are 0.
-pub fn translation_unit(
-    unit: &UnitInfo,
-    module: &Module<'_>,
-    has_probes: bool,
-    folder: &Path,
-) -> Result<String, BuildError> {
-    let mut text = includes(folder)?;
-    let class = format!("V{}", module.prefix);
+/// Where a unit is in what Verilator has made.
+pub struct Model<'a> {
+    /// What the names of the classes have behind their `V`.
+    pub prefix: &'a str,
+    /// Its place in the root class: of a top module its name.
+    pub place: &'a str,
+    /// Its waveforms can be written.
+    pub is_traced: bool,
+}
+
+/// The text that binds a model, behind its code or its headers, as the unit; without registers to probe their words are 0.
+pub fn text(unit: &UnitInfo, model: &Model<'_>, has_probes: bool) -> String {
+    let Model { prefix, place, is_traced } = model;
     let ports = |ports: &[PortInfo], call: &str, of: &str| {
         ports
             .iter()
@@ -57,16 +60,16 @@ pub fn translation_unit(
     let raise = each_clock(&|clock| format!("    top.{clock} = clocks.{clock};\n"));
     let memories = has_rank(unit.module);
     let outputs = ports(unit.outputs, "pimlico::put", "");
+    let begins_with_zeros = library::begins_with_zeros(unit.module);
     let probes = if has_probes { unit.probes } else { &[] };
-    let probes = ports(probes, "pimlico::put", &format!("rootp->{}", scope(unit, &module.name)));
-    let is_traced = module.is_traced;
-    let _ = write!(
-        text,
+    let probes = ports(probes, "pimlico::put", &format!("rootp->{}", scope(unit, place)));
+    format!(
         r#"#include "pimlico.h"
 
 namespace {{
 struct Ports {{
-  using Model = {class};
+  using Model = V{prefix};
+  static constexpr bool kBeginsWithZeros = {begins_with_zeros};
   static constexpr bool kHasMemories = {memories};
   static constexpr bool kIsTraced = {is_traced};
   struct Clocks {{
@@ -85,8 +88,12 @@ struct Ports {{
 
 PIMLICO_SHOWN const PimlicoUnit pimlico_unit = pimlico::unit<Ports>();
 "#
-    );
-    Ok(text)
+    )
+}
+
+/// Includes the headers of a model whose code is compiled elsewhere.
+pub fn headers(prefix: &str) -> String {
+    format!("#include \"V{prefix}.h\"\n#include \"V{prefix}___024root.h\"\n")
 }
 
 /// Includes what Verilator generated in `folder`. What runs once for an instance is compiled without optimisation, as

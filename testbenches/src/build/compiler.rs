@@ -23,6 +23,10 @@ const HEADER: (&str, &str) = (
 const RUNTIME: [&str; 4] =
     ["verilated.cpp", "verilated_vcd_c.cpp", "verilated_threads.cpp", "verilated_dpi.cpp"];
 
+/// Passes of GCC that take 30 to 40 % of the time that -O1 takes for Verilated code, and make it some 5 % faster.
+const SLOW_PASSES: [&str; 4] =
+    ["-fno-tree-dominator-opts", "-fno-tree-dse", "-fno-tree-fre", "-fno-tree-pta"];
+
 /// For a shared library, whose names are its own.
 const SHARED: [&str; 2] = ["-shared", "-Wl,-Bsymbolic"];
 
@@ -53,6 +57,10 @@ impl Compiler {
         let own = env::var("CXXFLAGS").unwrap_or_default();
         let mut flags: Vec<String> = own.split_whitespace().map(str::to_owned).collect();
         flags.push(if is_quick { "-O1" } else { "-O2" }.to_owned());
+        let is_gcc = version.contains("Free Software Foundation");
+        if is_quick && is_gcc {
+            flags.extend(SLOW_PASSES.map(str::to_owned));
+        }
         let fixed =
             ["-std=gnu++17", "-fPIC", "-fvisibility=hidden", "-pthread", "-w", "-DVM_TRACE=1"];
         flags.extend(fixed.map(str::to_owned));
@@ -96,28 +104,30 @@ impl Compiler {
         })
     }
 
-    /// An object of a source, which may include the files beside it; `runtime` is the folder of the run time.
+    /// An object of a source, which may include the files of the folder `generated`; `runtime` is that of the run time.
     pub fn object(
         &self,
         source: &Path,
+        generated: &Path,
         runtime: &Path,
         object: &Path,
         name: &str,
     ) -> Result<(), BuildError> {
-        let mut command = self.command_for(source, runtime);
+        let mut command = self.command_for(generated, runtime);
         command.arg("-c").arg(source).arg("-o").arg(object);
         run(command, name)
     }
 
-    /// A shared library of a source and the run time in the folder `runtime`.
+    /// A shared library of a source, which may include the same, and of the run time.
     pub fn library(
         &self,
         source: &Path,
+        generated: &Path,
         runtime: &Path,
         library: &Path,
         name: &str,
     ) -> Result<(), BuildError> {
-        let mut command = self.command_for(source, runtime);
+        let mut command = self.command_for(generated, runtime);
         command.args(SHARED).arg(source).args(objects(runtime)?).arg("-o").arg(library);
         run(command, name)
     }
@@ -143,11 +153,10 @@ impl Compiler {
         command
     }
 
-    /// For a source of Verilated code, which may include what is beside it.
-    fn command_for(&self, source: &Path, runtime: &Path) -> Command {
+    /// For a source of Verilated code, which may include what is in the folder `generated`.
+    fn command_for(&self, generated: &Path, runtime: &Path) -> Command {
         let mut command = self.command();
-        command.arg("-include").arg(runtime.join(HEADER.0)).arg("-I");
-        command.arg(source.parent().unwrap_or(&self.include));
+        command.arg("-include").arg(runtime.join(HEADER.0)).arg("-I").arg(generated);
         command
     }
 }

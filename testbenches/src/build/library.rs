@@ -8,6 +8,8 @@
 //!
 //! The design sees a module of the same name, in place of the one in the RTL, that chooses a library by its
 //! parameters. A library's ports are vectors: the wrapper that Verilator makes has no types of a package.
+//!
+//! What is a library for designs is not made again for its own bench, which is bound to the same object.
 
 use super::BuildError;
 use super::binding::{self, identifier};
@@ -31,7 +33,8 @@ pub fn of(design: &str) -> &'static [&'static str] {
     }
 }
 
-/// Whether the registers of a design begin with zeros, as its model's: nothing says when those without reset count.
+/// Whether the registers of a design and its libraries begin with zeros, as its model's: nothing says when those without
+/// reset count.
 pub fn begins_with_zeros(design: &str) -> bool {
     of(design).iter().any(|module| ["pim_chip", "tree_pu"].contains(module))
 }
@@ -50,12 +53,11 @@ pub struct Library {
     pub name: String,
     /// The module with flat ports around the one of the RTL.
     top: String,
-    begins_with_zeros: bool,
 }
 
-/// The libraries that `design` with these parameters uses: those with its format of sums.
-pub fn libraries(design: &str, parameters: &[(String, i64)]) -> Vec<Library> {
-    let units = [
+/// The units that designs use as libraries.
+fn units() -> [UnitInfo; 7] {
+    [
         PimChip::<Binary16>::info(),
         PimChip::<Binary32>::info(),
         TreePu::<Binary16>::info(),
@@ -63,37 +65,49 @@ pub fn libraries(design: &str, parameters: &[(String, i64)]) -> Vec<Library> {
         <ChannelPu<Binary16>>::info(),
         <ChannelPu<Binary32>>::info(),
         BankRows::info(),
-    ];
+    ]
+}
+
+/// The libraries that `design` with these parameters uses: those with its format of sums.
+pub fn libraries(design: &str, parameters: &[(String, i64)]) -> Vec<Library> {
     let has = |(name, value): &(&str, i64)| {
         parameters.iter().all(|(other, given)| other != name || given == value)
     };
     let is_used =
         |unit: &UnitInfo| of(design).contains(&unit.module) && unit.parameters.iter().all(has);
-    let library = |unit: UnitInfo| {
-        // Verilator refuses two underscores in a row.
-        let name = format!("{}_library", identifier(&unit).replace("__", "_"));
-        let begins_with_zeros = begins_with_zeros(design);
-        Library { unit, top: format!("{name}_flat"), name, begins_with_zeros }
-    };
-    units.into_iter().filter(is_used).map(library).collect()
+    units().into_iter().filter(is_used).map(Library::new).collect()
+}
+
+/// The library that designs use as this unit, if there is one.
+pub fn that_is(unit: &UnitInfo) -> Option<Library> {
+    units().into_iter().find(|library| library.name == unit.name).map(Library::new)
 }
 
 impl Library {
+    fn new(unit: UnitInfo) -> Self {
+        // Verilator refuses two underscores in a row.
+        let name = format!("{}_library", identifier(&unit).replace("__", "_"));
+        Self { unit, top: format!("{name}_flat"), name }
+    }
+
     /// How Verilator makes it.
     pub fn module(&self, sources: &Sources) -> Result<Module<'_>, BuildError> {
-        let repeated = verilate::repeated(self.unit.module);
         Ok(Module {
             name: self.top.clone(),
             prefix: self.name.clone(),
-            configuration: repeated.unwrap_or_default().to_owned(),
-            repeats: repeated.is_some(),
+            configuration: verilate::probe_configuration(&self.unit),
+            repeats: verilate::repeated(self.unit.module).is_some(),
             library: Some(&self.name),
-            begins_with_zeros: self.begins_with_zeros,
             sources: sources.of(self.unit.module)?,
             generated: vec![(format!("{}.sv", self.top), self.flat())],
             is_own: sources.has_own(),
             ..Default::default()
         })
+    }
+
+    /// Where the unit is in it, as a module's name is where it is by itself.
+    pub fn place(&self) -> String {
+        format!("{}__DOT__u_{}", self.top, self.unit.module)
     }
 
     fn flat(&self) -> String {

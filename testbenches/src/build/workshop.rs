@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Where libraries are made: tools, sources and cache together.
 
+use super::binding::Model;
 use super::cache::{Cache, Digest};
 use super::compiler::{self, Compiler};
 use super::header::Verilated;
@@ -98,16 +99,50 @@ impl Workshop {
 
     /// Whether the library of a unit is there.
     pub fn has(&self, unit: &UnitInfo, waves: Waves) -> bool {
-        let made = self.unit_module(unit, waves);
-        let made = made.and_then(|(module, parts)| self.digest(&module, &parts));
-        made.is_ok_and(|digest| self.cache.place(&product(unit, waves), &digest).is_dir())
+        let digest = match self.shared(unit, waves) {
+            Some(library) => library.module(&self.sources).and_then(|of| self.digest(&of, &[])),
+            None => self.unit_module(unit, waves).and_then(|(of, parts)| self.digest(&of, &parts)),
+        };
+        digest.is_ok_and(|digest| self.cache.place(&product(unit, waves), &digest).is_dir())
     }
 
     /// The library of a unit, and whether it has the registers to probe.
     pub fn unit(&self, unit: &UnitInfo, waves: Waves) -> Result<(PathBuf, bool), BuildError> {
+        let made = match self.shared(unit, waves) {
+            Some(library) => self.bound(unit, &library)?,
+            None => self.made(unit, waves)?,
+        };
+        Ok((made.join(LIBRARY), made.join(PROBES).exists()))
+    }
+
+    /// What designs use as this unit, as far as it is the same: it has no waveforms, counts nothing, and is of the built-in RTL.
+    fn shared(&self, unit: &UnitInfo, waves: Waves) -> Option<Library> {
+        let is_same = waves == Waves::Without && self.own.is_none() && !coverage::COUNTED;
+        is_same.then(|| library::that_is(unit)).flatten()
+    }
+
+    /// The folder of a unit that is bound to the library that designs use.
+    fn bound(&self, unit: &UnitInfo, library: &Library) -> Result<PathBuf, BuildError> {
+        let digest = self.digest(&library.module(&self.sources)?, &[])?;
+        self.cache.product(&product(unit, Waves::Without), &digest, |folder| {
+            let generated = self.library(library)?.join(GENERATED);
+            let object = self.object(library)?;
+            let (prefix, place) = (&library.name, &library.place());
+            let model = Model { prefix, place, is_traced: false };
+            let binding = self.binding(unit, &model, &generated, folder)?;
+            let (source, own) = (folder.join(SOURCE), folder.join(OBJECT));
+            write(&source, &(binding::headers(&library.name) + &binding))?;
+            self.compiler.object(&source, &generated, &self.runtime, &own, &unit.name)?;
+            let shared = folder.join(LIBRARY);
+            self.compiler.link(&[object, own], &self.runtime, &shared, &unit.name)
+        })
+    }
+
+    /// The folder of a unit that is made for its bench alone.
+    fn made(&self, unit: &UnitInfo, waves: Waves) -> Result<PathBuf, BuildError> {
         let (module, libraries) = self.unit_module(unit, waves)?;
         let digest = self.digest(&module, &libraries)?;
-        let made = self.cache.product(&product(unit, waves), &digest, |folder| {
+        self.cache.product(&product(unit, waves), &digest, |folder| {
             // Libraries are compiled beside the design, which wants no more than their wrappers at first.
             let compile = || libraries.iter().map(|library| self.object(library)).collect();
             thread::scope(|scope| {
@@ -117,8 +152,7 @@ impl Workshop {
                 let objects = || objects.join().expect("a compiler's thread does not panic");
                 self.make_unit(unit, module, (&libraries, &verilated), objects, folder)
             })
-        })?;
-        Ok((made.join(LIBRARY), made.join(PROBES).exists()))
+        })
     }
 
     /// The library of several lanes of a unit.
@@ -209,8 +243,9 @@ impl Workshop {
         let digest = self.digest(&library.module(&self.sources)?, &[])?;
         let name = format!("{}_object", library.name);
         let made = self.cache.product(&name, &digest, |folder| {
-            let source = self.library(library)?.join(GENERATED).join(SOURCE);
-            self.compiler.object(&source, &self.runtime, &folder.join(OBJECT), &library.name)
+            let generated = self.library(library)?.join(GENERATED);
+            let (source, object) = (generated.join(SOURCE), folder.join(OBJECT));
+            self.compiler.object(&source, &generated, &self.runtime, &object, &library.name)
         })?;
         Ok(made.join(OBJECT))
     }
@@ -231,8 +266,32 @@ impl Workshop {
         module.generated.extend(library::choosers(libraries));
         let generated = self.verilate(&module, folder)?;
 
-        let scope = binding::scope(unit, &module.name);
-        let verilated = Verilated::read(&generated, &module.prefix, &scope)?;
+        let Module { prefix, name: place, is_traced, .. } = &module;
+        let model = Model { prefix, place, is_traced: *is_traced };
+        let binding = self.binding(unit, &model, &generated, folder)?;
+        let text = binding::includes(&generated)? + &binding;
+        if libraries.is_empty() {
+            return self.link(&text, &generated, folder, &unit.name);
+        }
+        let (source, own) = (generated.join(SOURCE), generated.join(OBJECT));
+        write(&source, &text)?;
+        self.compiler.object(&source, &generated, &self.runtime, &own, &unit.name)?;
+        let objects = [objects()?, vec![own]].concat();
+        self.compiler.link(&objects, &self.runtime, &folder.join(LIBRARY), &unit.name)?;
+        remove(&generated)
+    }
+
+    /// The text that binds a unit to its model in `generated`, which must have the ports and registers that are declared;
+    /// in `folder` stands whether it has those that are probed.
+    fn binding(
+        &self,
+        unit: &UnitInfo,
+        model: &Model<'_>,
+        generated: &Path,
+        folder: &Path,
+    ) -> Result<String, BuildError> {
+        let scope = binding::scope(unit, model.place);
+        let verilated = Verilated::read(generated, model.prefix, &scope)?;
         let has_probes = verilated.has_probes(unit);
         let mut differences = verilated.ports_that_differ(unit);
         if self.own.is_none() {
@@ -244,16 +303,7 @@ impl Workshop {
         if has_probes {
             write(&folder.join(PROBES), "")?;
         }
-        let text = binding::translation_unit(unit, &module, has_probes, &generated)?;
-        if libraries.is_empty() {
-            return self.link(&text, &generated, folder, &unit.name);
-        }
-        let (source, own) = (generated.join(SOURCE), generated.join(OBJECT));
-        write(&source, &text)?;
-        self.compiler.object(&source, &self.runtime, &own, &unit.name)?;
-        let objects = [objects()?, vec![own]].concat();
-        self.compiler.link(&objects, &self.runtime, &folder.join(LIBRARY), &unit.name)?;
-        remove(&generated)
+        Ok(binding::text(unit, model, has_probes))
     }
 
     /// Makes C++ of a module in a folder below `folder`.
@@ -276,7 +326,7 @@ impl Workshop {
         let source = generated.join(SOURCE);
         write(&source, text)?;
         let library = folder.join(LIBRARY);
-        self.compiler.library(&source, &self.runtime, &library, name)?;
+        self.compiler.library(&source, generated, &self.runtime, &library, name)?;
         remove(generated)
     }
 }
