@@ -61,6 +61,11 @@ impl Failure {
     }
 }
 
+/// What `pimlico cosim` calls this parameter set alone: a module's name by itself means all of its sets.
+pub fn alone(unit: &str) -> String {
+    if unit.contains(':') { unit.to_owned() } else { format!("{unit}:") }
+}
+
 /// What a run says on its way.
 pub enum Progress<'a> {
     /// So many cycles have been compared.
@@ -213,8 +218,10 @@ pub(crate) fn trace_on(
             break inputs;
         }
     };
-    let about =
-        format!("seed {seed}\npimlico cosim {unit} --seed {seed} --cycles {end} --vcd {again}");
+    let about = format!(
+        "seed {seed}\npimlico cosim {} --seed {seed} --cycles {end} --vcd {again}",
+        alone(&unit)
+    );
     write_waves(rig, &inputs, &Waveforms::of(&unit, folder), &about)?;
     Ok(())
 }
@@ -333,7 +340,8 @@ impl Run {
         }
         let (unit, seed) = (self.rig.name(), self.seed);
         let about = format!(
-            "seed {seed}, shrunk\npimlico cosim {unit} --seed {seed} --cycles {} --report {}",
+            "seed {seed}, shrunk\npimlico cosim {} --seed {seed} --cycles {} --report {}",
+            alone(&unit),
             cycle + 1,
             report.display()
         );

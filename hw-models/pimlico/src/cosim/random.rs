@@ -10,7 +10,7 @@ use crate::output::{self, Table, grouped};
 use crate::schema::Kind;
 use crate::verilated;
 use pimlico_testbenches::build::Waves;
-use pimlico_testbenches::cosim::{CosimOutcome, Failure as CosimFailure, MismatchReport};
+use pimlico_testbenches::cosim::{CosimOutcome, Failure as CosimFailure, MismatchReport, alone};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -165,7 +165,8 @@ fn mismatch(report: &MismatchReport, again: String) -> MismatchDocument {
 /// The command that fails in the same way, and no later.
 fn again(dut: &Dut, outcome: &CosimOutcome, arguments: &CosimArguments) -> String {
     let CosimArguments { seed, own, .. } = arguments;
-    format!("pimlico cosim {} --seed {seed} --cycles {}{}", dut.name, outcome.cycles, own.words())
+    let unit = alone(&dut.name);
+    format!("pimlico cosim {unit} --seed {seed} --cycles {}{}", outcome.cycles, own.words())
 }
 
 fn describe(report: &MismatchReport, again: &str) -> String {

@@ -70,7 +70,7 @@ fn coverage_is_in_parts_of_1_and_lists_what_is_missing() {
 #[test]
 fn cosim_writes_waveforms() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let arguments = format!("cosim adder_unit --cycles 1000 --vcd {}", folder.path().display());
+    let arguments = format!("cosim adder_unit: --cycles 1000 --vcd {}", folder.path().display());
     assert_eq!(pimlico(&arguments).status.code(), Some(0));
     let read = |side: &str| {
         let file = folder.path().join(format!("adder_unit.{side}.vcd"));
@@ -79,7 +79,7 @@ fn cosim_writes_waveforms() {
     let (model, rtl) = (read("model"), read("rtl"));
     assert!(model == rtl, "ports of model and RTL are written alike");
     assert!(model.contains(" lanes_o[7] [15:0] ") && model.contains("bxxxxxxxxxxxxxxxx "));
-    assert!(model.contains("pimlico cosim adder_unit --seed 1 --cycles "), "how to repeat it");
+    assert!(model.contains("pimlico cosim adder_unit: --seed 1 --cycles "), "how to repeat it");
     assert!(read("inside").contains(" lanes_o "), "what Verilator writes");
 }
 
@@ -88,7 +88,8 @@ fn waveforms_that_cannot_be_written_leave_nothing_behind() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("adder_unit.rtl.vcd");
     std::fs::create_dir(&file).expect("writable");
-    let output = pimlico(&format!("cosim adder_unit --cycles 9 --vcd {}", folder.path().display()));
+    let output =
+        pimlico(&format!("cosim adder_unit: --cycles 9 --vcd {}", folder.path().display()));
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), message.lines().count()), (Some(2), 1), "{message}");
     assert!(message.contains("adder_unit.rtl.vcd is not a regular file"), "{message}");
