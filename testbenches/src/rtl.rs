@@ -15,20 +15,21 @@ use verilated::vcd::Vcd;
 /// Verilated instances of unit `U` that step together.
 pub struct Rtl<U: Unit> {
     verilated: Verilated,
+    /// Words of the inputs of the instance that is settled next.
+    inputs: Vec<u32>,
     ports: PhantomData<U>,
 }
 
 /// The same for any unit, by the words of its ports: compiled once, and not for each unit.
-struct Verilated {
-    info: UnitInfo,
+pub(crate) struct Verilated {
+    unit: UnitInfo,
     has_probes: bool,
     instances: Vec<Instance>,
-    /// Of the instance that is settled next.
-    inputs: Vec<u32>,
     /// Ports and probes that the instances put out last, one instance after the other.
     outputs: Vec<u32>,
-    /// How many words those of an instance are.
+    /// How many words those of an instance are, and those of its inputs.
     observed: usize,
+    inputs: usize,
     tracing: Option<Tracing>,
     /// Cycles since the reset.
     cycle: u64,
@@ -69,7 +70,8 @@ impl<U: Unit> Rtl<U> {
     ///
     /// If the RTL cannot be made; see [`build::prepare`].
     pub fn new(count: usize, seed: u64) -> Self {
-        Self { verilated: Verilated::new(&U::info(), count, seed), ports: PhantomData }
+        let verilated = Verilated::new(&U::info(), count, seed);
+        Self { verilated, inputs: vec![0; U::In::WORDS], ports: PhantomData }
     }
 
     /// Writes the waveform of everything inside instance `i` to `file`, until [`finish_trace`](Self::finish_trace). The
@@ -97,48 +99,14 @@ impl<U: Unit> Rtl<U> {
         self.verilated.coverage()
     }
 
-    /// Writes the waveform of instance `i`, if it is the traced one, at a half of the cycle.
-    pub(crate) fn dump(&mut self, i: usize, half: u64) {
-        self.verilated.dump(i, half);
-    }
-
-    /// Whether it has the probed registers. RTL of a user's own need not; they are 0 then.
-    pub(crate) fn has_probes(&self) -> bool {
-        self.verilated.has_probes
-    }
-
     /// The probed registers of instance `i`, as they stood before the last edge.
     pub fn probe(&self, i: usize) -> U::Probe {
-        U::Probe::read(&self.observed(i)[U::Out::WORDS..])
-    }
-
-    /// Words of what instance `i` put out last and, behind them, of its probed registers as they stood then.
-    pub(crate) fn observed(&self, i: usize) -> &[u32] {
-        self.verilated.observed(i)
-    }
-
-    /// [`settle`](Instances::settle), but for the outputs: [`observed`](Self::observed) has them.
-    pub(crate) fn settle_all(&mut self, inputs: &[U::In]) {
-        for (i, input) in inputs.iter().enumerate() {
-            input.write(&mut self.verilated.inputs);
-            self.verilated.settle(i);
-        }
-    }
-
-    /// [`step`](Instances::step), but for the outputs: [`observed`](Self::observed) has them, where an
-    /// assertion fails those of the instances up to that one.
-    pub(crate) fn step_all(&mut self, inputs: &[U::In]) -> Result<(), Box<Mismatch>> {
-        for (i, input) in inputs.iter().enumerate() {
-            input.write(&mut self.verilated.inputs);
-            self.verilated.step(i)?;
-        }
-        self.verilated.count();
-        Ok(())
+        U::Probe::read(&self.verilated.observed(i)[U::Out::WORDS..])
     }
 
     fn read(&self, outputs: &mut [U::Out]) {
         for (i, output) in outputs.iter_mut().enumerate() {
-            *output = U::Out::read(self.observed(i));
+            *output = U::Out::read(self.verilated.observed(i));
         }
     }
 }
@@ -149,39 +117,58 @@ impl<U: Unit> Instances<U> for Rtl<U> {
     }
 
     fn settle(&mut self, inputs: &[U::In], outputs: &mut [U::Out]) -> Result<(), Box<Mismatch>> {
-        self.settle_all(inputs);
+        for (i, input) in inputs.iter().enumerate() {
+            input.write(&mut self.inputs);
+            self.verilated.settle(i, &self.inputs);
+        }
         self.read(outputs);
         Ok(())
     }
 
     fn step(&mut self, inputs: &[U::In], outputs: &mut [U::Out]) -> Result<(), Box<Mismatch>> {
-        self.step_all(inputs)?;
+        for (i, input) in inputs.iter().enumerate() {
+            input.write(&mut self.inputs);
+            self.verilated.step(i, &self.inputs)?;
+        }
+        self.verilated.count();
         self.read(outputs);
         Ok(())
     }
 }
 
 impl Verilated {
-    fn new(info: &UnitInfo, count: usize, seed: u64) -> Self {
-        let Loaded { unit, has_probes } =
-            build::load(info, Waves::Without).unwrap_or_else(|error| panic!("{error}"));
-        let instance = |i| Instance::new(unit, seed.wrapping_add(i));
+    /// `count` instances that have been reset; see [`Rtl::new`].
+    pub(crate) fn new(unit: &UnitInfo, count: usize, seed: u64) -> Self {
+        let loaded = build::load(unit, Waves::Without);
+        let Loaded { unit: library, has_probes } = loaded.unwrap_or_else(|error| panic!("{error}"));
+        let instance = |i| Instance::new(library, seed.wrapping_add(i));
         let instances = (0..count as u64).map(instance).collect();
-        let inputs = vec![0; words_of(info.inputs)];
-        let observed = words_of(info.outputs) + words_of(info.probes);
+        let observed = words_of(unit.outputs) + words_of(unit.probes);
         let outputs = vec![0; count * observed];
-        let (info, tracing) = (info.clone(), None);
-        Self { info, has_probes, instances, inputs, outputs, observed, tracing, cycle: 0 }
+        let inputs = words_of(unit.inputs);
+        let (unit, tracing) = (unit.clone(), None);
+        Self { unit, has_probes, instances, outputs, observed, inputs, tracing, cycle: 0 }
     }
 
-    fn reset(&mut self) {
+    /// The unit.
+    pub(crate) fn unit(&self) -> &UnitInfo {
+        &self.unit
+    }
+
+    /// Whether it has the probed registers. RTL of a user's own need not; they are 0 then.
+    pub(crate) fn has_probes(&self) -> bool {
+        self.has_probes
+    }
+
+    pub(crate) fn reset(&mut self) {
         self.instances.iter_mut().for_each(Instance::reset);
         self.cycle = 0;
     }
 
-    fn trace(&mut self, i: usize, file: &Path, window: Window) -> io::Result<()> {
+    /// See [`Rtl::trace`].
+    pub(crate) fn trace(&mut self, i: usize, file: &Path, window: Window) -> io::Result<()> {
         let spool = Spool::create(file)?;
-        let Loaded { unit, .. } = build::load(&self.info, Waves::With).map_err(io::Error::other)?;
+        let Loaded { unit, .. } = build::load(&self.unit, Waves::With).map_err(io::Error::other)?;
         let instance = &mut self.instances[i];
         *instance = Instance::new(unit, instance.seed);
         let trace = unit.trace.expect("a library with waveforms");
@@ -193,14 +180,16 @@ impl Verilated {
         Ok(())
     }
 
-    fn finish_trace(&mut self) -> io::Result<()> {
+    /// See [`Rtl::finish_trace`].
+    pub(crate) fn finish_trace(&mut self) -> io::Result<()> {
         let Some(Tracing { vcd, file, .. }) = self.tracing.take() else { return Ok(()) };
         drop(vcd); // writes what is left; it refers to an instance, which is still live
         file.finish()
     }
 
+    /// See [`Rtl::coverage`].
     #[cfg(feature = "benches")]
-    fn coverage(&self) -> io::Result<Vec<crate::coverage::points::Point>> {
+    pub(crate) fn coverage(&self) -> io::Result<Vec<crate::coverage::points::Point>> {
         use std::ffi::CString;
         use std::os::unix::ffi::OsStrExt;
         let instance = &self.instances[0];
@@ -210,25 +199,28 @@ impl Verilated {
         // SAFETY: the instance is live, the name ends with a zero byte.
         unsafe { write(instance.verilated.as_ptr(), name.as_ptr()) };
         let data = std::fs::read_to_string(file.path())?;
-        crate::coverage::points::parse(&self.info.name, &data).map_err(io::Error::other)
+        crate::coverage::points::parse(&self.unit.name, &data).map_err(io::Error::other)
     }
 
-    fn observed(&self, i: usize) -> &[u32] {
+    /// Words of what instance `i` put out last and, behind them, of its probed registers as they stood then.
+    pub(crate) fn observed(&self, i: usize) -> &[u32] {
         &self.outputs[i * self.observed..][..self.observed]
     }
 
     /// The first half of a cycle of one instance: applies the inputs and settles.
-    fn settle(&mut self, i: usize) {
+    pub(crate) fn settle(&mut self, i: usize, inputs: &[u32]) {
+        assert_eq!(inputs.len(), self.inputs, "words of the unit's inputs");
         let outputs = &mut self.outputs[i * self.observed..][..self.observed];
         // SAFETY: the instance is live; the arrays have the sizes that the binding, generated from
         // the same declaration, reads and writes.
         unsafe {
             let Instance { unit, verilated, .. } = &self.instances[i];
-            (unit.settle)(verilated.as_ptr(), self.inputs.as_ptr(), outputs.as_mut_ptr());
+            (unit.settle)(verilated.as_ptr(), inputs.as_ptr(), outputs.as_mut_ptr());
         }
     }
 
-    fn dump(&mut self, i: usize, half: u64) {
+    /// Writes the waveform of instance `i`, if it is the traced one, at a half of the cycle.
+    pub(crate) fn dump(&mut self, i: usize, half: u64) {
         if let Some(Tracing { vcd, instance, window, cycle, .. }) = &mut self.tracing
             && *instance == i
             && *cycle >= window.from
@@ -238,8 +230,8 @@ impl Verilated {
     }
 
     /// A cycle of one instance: it settles, and the clock rises. An assertion in the RTL that fails is an error.
-    fn step(&mut self, i: usize) -> Result<(), Box<Mismatch>> {
-        self.settle(i);
+    pub(crate) fn step(&mut self, i: usize, inputs: &[u32]) -> Result<(), Box<Mismatch>> {
+        self.settle(i, inputs);
         self.dump(i, 0);
         let Instance { unit, verilated, .. } = &self.instances[i];
         // SAFETY: the instance is live.
@@ -249,7 +241,7 @@ impl Verilated {
     }
 
     /// All instances have done a cycle.
-    fn count(&mut self) {
+    pub(crate) fn count(&mut self) {
         self.cycle += 1;
         if let Some(tracing) = &mut self.tracing {
             tracing.cycle += 1;
@@ -261,7 +253,7 @@ impl Verilated {
     #[cold]
     fn assertion(&self, i: usize) -> Box<Mismatch> {
         Box::new(Mismatch {
-            unit: self.info.name.clone(),
+            unit: self.unit.name.clone(),
             instance: i,
             cycle: self.cycle,
             port: Mismatch::ASSERTION.to_owned(),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! What differs between a model and its RTL.
 
-use crate::{Bundle, PortInfo, Unit, lines};
+use crate::show::lines_of;
+use crate::{Bundle, PortInfo, UnitInfo, lines};
 use bitvec::{order::Lsb0, slice::BitSlice};
 use std::fmt;
 
@@ -32,18 +33,12 @@ impl Mismatch {
     /// What stands for the port where an assertion in the RTL failed.
     pub const ASSERTION: &str = "(assertion)";
 
-    /// The first difference between words of the outputs and probes of unit `U`, of model and RTL, where
-    /// the contract leaves nothing `open`.
-    pub fn find<U: Unit>(model: &[u32], rtl: &[u32], open: &[u32]) -> Option<Self> {
-        let found = Self::find_in([U::Out::PORTS, U::Probe::PORTS], [model, rtl, open])?;
-        Some(Self { unit: U::name(), ..found })
-    }
-
-    /// The same for words of these ports; it does not name the unit.
-    fn find_in(ports: [&'static [PortInfo]; 2], [model, rtl, open]: [&[u32]; 3]) -> Option<Self> {
+    /// The first difference between words of a unit's outputs and probes, of model and RTL, where the contract leaves nothing
+    /// open.
+    pub fn find(unit: &UnitInfo, [model, rtl, open]: [&[u32]; 3]) -> Option<Self> {
         let mut found: Option<Self> = None;
         let mut from = 0;
-        for port in ports.into_iter().flatten() {
+        for port in unit.outputs.iter().chain(unit.probes) {
             let range = from..from + port.words();
             from = range.end;
             let [model, rtl, open] = [model, rtl, open]
@@ -60,7 +55,8 @@ impl Mismatch {
                     let [model, rtl] = [model, rtl].map(|bits| leaf.shape.show(leaf.of(bits)));
                     let port = format!("{}{}", port.name, leaf.path);
                     let parts = leaves.len();
-                    found = Some(Self { port, model, rtl, parts, ..Default::default() });
+                    let unit = unit.name.clone();
+                    found = Some(Self { unit, port, model, rtl, parts, ..Default::default() });
                 }
             }
         }
@@ -108,6 +104,15 @@ impl InputHistory {
         let skipped = inputs.len().saturating_sub(Self::CYCLES);
         Self { first: first + skipped as u64, cycles: inputs.skip(skipped).map(lines).collect() }
     }
+
+    /// The same by the words of these ports; all of the cycles.
+    pub fn of_words<'a>(
+        first: u64,
+        ports: &[PortInfo],
+        inputs: impl Iterator<Item = &'a [u32]>,
+    ) -> Self {
+        Self { first, cycles: inputs.map(|words| lines_of(ports, words)).collect() }
+    }
 }
 
 impl fmt::Display for InputHistory {
@@ -126,7 +131,7 @@ impl fmt::Display for InputHistory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Shape, Signal, ports};
+    use crate::{Shape, Signal, Unit, ports};
 
     /// A command.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Signal)]
@@ -208,6 +213,10 @@ mod tests {
 
     const NOTHING_OPEN: [u32; 6] = [0; 6];
 
+    fn find(model: &[u32], rtl: &[u32], open: &[u32]) -> Option<Mismatch> {
+        Mismatch::find(&Sample::info(), [model, rtl, open])
+    }
+
     #[test]
     fn a_lane_is_named_with_its_numbers() {
         let model = words(|outputs, _| outputs.lanes_o[4..7].fill(Half(0x7E00)));
@@ -215,7 +224,7 @@ mod tests {
             outputs.lanes_o[4] = Half(0x3C01);
             probes.flag_q = true;
         });
-        let found = Mismatch::find::<Sample>(&model, &rtl, &NOTHING_OPEN).expect("they differ");
+        let found = find(&model, &rtl, &NOTHING_OPEN).expect("they differ");
         let request = Request { command: Command::Rd, row: 0x12 };
         let input = SampleIn { request_i: request, x_i: [Half(0x3C00), Half(1)] };
         let inputs = InputHistory::of(6, [SampleIn::default(), input].iter());
@@ -236,7 +245,7 @@ mod tests {
             words(|outputs, _| outputs.request_o = Request { command: Command::Rd, row: 3 });
         let mut rtl = model.clone();
         rtl[4] ^= 0x2_0001;
-        let found = Mismatch::find::<Sample>(&model, &rtl, &NOTHING_OPEN).expect("they differ");
+        let found = find(&model, &rtl, &NOTHING_OPEN).expect("they differ");
         let Mismatch { port, model, rtl, parts, others, .. } = found;
         assert_eq!((port.as_str(), parts), ("request_o.command", 2));
         assert_eq!((model.as_str(), rtl.as_str()), ("PinRd (5)", "no item (7)"));
@@ -256,11 +265,11 @@ mod tests {
     fn what_is_open_is_equal() {
         let model = words(|_, _| ());
         let rtl = words(|outputs, _| outputs.lanes_o[1] = Half(0x8001));
-        let find = |open: u32| Mismatch::find::<Sample>(&model, &rtl, &[open, 0, 0, 0, 0, 0]);
-        assert!(find(0xFFFF_0000).is_none());
-        assert!(find(0x8001_0000).is_none());
-        assert!(find(0x8000_0000).is_some(), "a bit is not open");
-        assert!(find(0x0000_FFFF).is_some(), "another lane is");
-        assert!(Mismatch::find::<Sample>(&model, &model, &NOTHING_OPEN).is_none());
+        let found = |open: u32| find(&model, &rtl, &[open, 0, 0, 0, 0, 0]);
+        assert!(found(0xFFFF_0000).is_none());
+        assert!(found(0x8001_0000).is_none());
+        assert!(found(0x8000_0000).is_some(), "a bit is not open");
+        assert!(found(0x0000_FFFF).is_some(), "another lane is");
+        assert!(find(&model, &model, &NOTHING_OPEN).is_none());
     }
 }

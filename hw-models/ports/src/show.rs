@@ -27,7 +27,7 @@ pub fn lines<B: Bundle>(bundle: &B) -> Vec<(&'static str, String)> {
 }
 
 /// The same of ports and their words.
-fn lines_of(ports: &[PortInfo], words: &[u32]) -> Vec<(&'static str, String)> {
+pub(crate) fn lines_of(ports: &[PortInfo], words: &[u32]) -> Vec<(&'static str, String)> {
     let mut lines = Vec::with_capacity(ports.len());
     for_each_port(ports, words, &mut |port, bits| {
         lines.push((port.name, port.shape.brief(bits)));
