@@ -77,6 +77,29 @@ fn a_fault_is_found_shrunk_and_written_down() {
 }
 
 #[test]
+fn a_mismatch_has_the_last_inputs_of_its_instance() {
+    let mut both = Lockstep::<Wrong>::new(2, 1);
+    let number = |bits| pimlico_units::arith::Fp::from_bits(bits);
+    // The model is wrong for the least subnormal number, and for no normal one.
+    let a = |cycle: u32, instance| match (cycle, instance) {
+        (11, 1) => 1,
+        _ => 0x3C00 + 2 * cycle + instance,
+    };
+    let mut outputs = [FpAddOut::default(); 2];
+    let failed = (0..12).find_map(|cycle| {
+        let inputs = [0, 1].map(|i| FpAddIn { a_i: number(a(cycle, i)), ..Default::default() });
+        both.step(&inputs, &mut outputs).err()
+    });
+    let failed = failed.expect("the last cycle differs");
+    assert_eq!((failed.unit.as_str(), failed.instance, failed.cycle), ("fp_add", 1, 11));
+    let (first, cycles) = (failed.inputs.first, failed.inputs.cycles);
+    assert_eq!((first, cycles.len()), (4, 8));
+    for (ports, cycle) in cycles.iter().zip(4..) {
+        assert_eq!(ports[0], ("a_i", format!("{:04x}", a(cycle, 1))), "cycle {cycle}");
+    }
+}
+
+#[test]
 fn an_oracle_catches_what_rtl_and_model_agree_on() {
     let inputs = [FpAddIn::<Binary16>::default()];
     let wrong = FpAddOut { result_o: pimlico_units::arith::Fp::NAN, ..Default::default() };

@@ -58,6 +58,13 @@ fn a_module_of_another_name_is_compared_without_its_registers() {
     assert_eq!(status, Some(1), "a result that comes too soon");
     let again = format!("--rtl {} --module my_mul --parameter STAGES=1", right.path().display());
     assert!(said.contains("result_o model") && said.contains(&again), "{said}");
+
+    // It has one of the registers that are compared under another name.
+    let text = pimlico_rtl::text!("bank/pingpong_buffer.sv").replace("write_side_q", "half_q");
+    let other = folder("any.sv", &changed(&text, "module pingpong_buffer", "module my_buffer"));
+    let (status, _, said) =
+        cosim("pingpong_buffer: --cycles 2000 --module my_buffer", other.path());
+    assert_eq!(status, Some(0), "{said}");
 }
 
 #[test]
