@@ -7,13 +7,14 @@ use super::coverage;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs, iter, thread};
+use std::{env, fs, thread};
 
 /// What Verilated code includes of ours, beside it.
 pub const SHIM: (&str, &str) = ("pimlico.h", include_str!("../../shim/pimlico.h"));
 
-/// What all Verilated code includes, compiled once: to read it takes longer than to compile a small unit. A compiler
-/// that does not take what is beside it in compiled form reads the text.
+/// What all Verilated code includes. GCC compiles it once: to read it takes longer than to compile a small unit. Others read
+/// the text each time: what Clang compiles of it is good for the folder alone in which it is made, and this one is made under
+/// another name than it has in the end.
 const HEADER: (&str, &str) = (
     "verilated_unit.h",
     "#include <cstring>\n#include <new>\n#include \"verilated.h\"\n#include \"verilated_syms.h\"\n#include \"verilated_vcd_c.h\"\n",
@@ -31,10 +32,14 @@ const SLOW_PASSES: [&str; 4] =
 /// For a shared library, whose names are its own.
 const SHARED: [&str; 2] = ["-shared", "-Wl,-Bsymbolic"];
 
+/// What a library of a compiler other than GCC is linked with: Clang asks it whether an atomic value has locks, GCC knows.
+const ATOMIC: &str = "-latomic";
+
 /// The compiler that `CXX` names, or `c++`, with the flags of `CXXFLAGS` before its own.
 pub struct Compiler {
     program: OsString,
     version: String,
+    is_gcc: bool,
     flags: Vec<String>,
     /// Verilator's headers and sources.
     include: PathBuf,
@@ -70,7 +75,7 @@ impl Compiler {
         if coverage::COUNTED {
             flags.push("-DVM_COVERAGE=1".to_owned());
         }
-        Ok(Self { program, version, flags, include: include.to_owned() })
+        Ok(Self { program, version, is_gcc, flags, include: include.to_owned() })
     }
 
     /// What its output depends on beside its input.
@@ -79,14 +84,17 @@ impl Compiler {
         self.flags.iter().fold(digest, Digest::add).add(SHIM.1).add(HEADER.1)
     }
 
-    /// Verilator's run time in `folder`: its objects, and its headers in the compiler's own form. All are compiled at the
-    /// same time.
+    /// Verilator's run time in `folder`: its objects, and its headers, of GCC in its own form too. All are compiled at the same
+    /// time.
     pub fn runtime(&self, folder: &Path) -> Result<(), BuildError> {
         let header = folder.join(HEADER.0);
         fs::write(&header, HEADER.1).map_err(BuildError::file(&header))?;
-        let mut precompile = self.command();
-        precompile.args(["-x", "c++-header"]).arg(&header);
-        precompile.arg("-o").arg(folder.join(format!("{}.gch", HEADER.0)));
+        let precompile = self.is_gcc.then(|| {
+            let mut precompile = self.command();
+            precompile.args(["-x", "c++-header"]).arg(&header);
+            precompile.arg("-o").arg(folder.join(format!("{}.gch", HEADER.0)));
+            precompile
+        });
         let counts = coverage::COUNTED.then_some("verilated_cov.cpp");
         let objects = RUNTIME.into_iter().chain(counts).map(|source| {
             let mut compile = self.command();
@@ -94,7 +102,7 @@ impl Compiler {
             compile.arg("-o").arg(folder.join(source).with_extension("o"));
             compile
         });
-        let commands: Vec<Command> = iter::once(precompile).chain(objects).collect();
+        let commands: Vec<Command> = precompile.into_iter().chain(objects).collect();
         thread::scope(|scope| {
             let compile = |command| scope.spawn(|| run(command, "Verilator's run time"));
             let running: Vec<_> = commands.into_iter().map(compile).collect();
@@ -129,7 +137,7 @@ impl Compiler {
         name: &str,
     ) -> Result<(), BuildError> {
         let mut command = self.command_for(generated, runtime);
-        command.args(SHARED).arg(source).args(objects(runtime)?).arg("-o").arg(library);
+        command.args(SHARED).arg(source).args(self.linked(runtime)?).arg("-o").arg(library);
         run(command, name)
     }
 
@@ -142,8 +150,15 @@ impl Compiler {
         name: &str,
     ) -> Result<(), BuildError> {
         let mut command = self.command();
-        command.args(SHARED).args(objects).args(self::objects(runtime)?).arg("-o").arg(library);
+        command.args(SHARED).args(objects).args(self.linked(runtime)?).arg("-o").arg(library);
         run(command, name)
+    }
+
+    /// What every library is linked with: the run time in a folder, and what the compiler's own code wants.
+    fn linked(&self, runtime: &Path) -> Result<Vec<OsString>, BuildError> {
+        let objects = objects(runtime)?.into_iter().map(PathBuf::into_os_string);
+        let atomic = (!self.is_gcc).then(|| ATOMIC.into());
+        Ok(objects.chain(atomic).collect())
     }
 
     /// With the flags and folders of all.

@@ -103,6 +103,7 @@ impl Workshop {
             Some(library) => library.module(&self.sources).and_then(|of| self.digest(&of, &[])),
             None => self.unit_module(unit, waves).and_then(|(of, parts)| self.digest(&of, &parts)),
         };
+        let digest = digest.map(|digest| declared(unit, digest));
         digest.is_ok_and(|digest| self.cache.place(&product(unit, waves), &digest).is_dir())
     }
 
@@ -123,7 +124,7 @@ impl Workshop {
 
     /// The folder of a unit that is bound to the library that designs use.
     fn bound(&self, unit: &UnitInfo, library: &Library) -> Result<PathBuf, BuildError> {
-        let digest = self.digest(&library.module(&self.sources)?, &[])?;
+        let digest = declared(unit, self.digest(&library.module(&self.sources)?, &[])?);
         self.cache.product(&product(unit, Waves::Without), &digest, |folder| {
             let generated = self.library(library)?.join(GENERATED);
             let object = self.object(library)?;
@@ -141,7 +142,7 @@ impl Workshop {
     /// The folder of a unit that is made for its bench alone.
     fn made(&self, unit: &UnitInfo, waves: Waves) -> Result<PathBuf, BuildError> {
         let (module, libraries) = self.unit_module(unit, waves)?;
-        let digest = self.digest(&module, &libraries)?;
+        let digest = declared(unit, self.digest(&module, &libraries)?);
         self.cache.product(&product(unit, waves), &digest, |folder| {
             // Libraries are compiled beside the design, which wants no more than their wrappers at first.
             let compile = || libraries.iter().map(|library| self.object(library)).collect();
@@ -160,7 +161,7 @@ impl Workshop {
     pub fn lanes(&self, unit: &UnitInfo) -> Result<PathBuf, BuildError> {
         let (top, parameters) = self.top(unit);
         let module = lanes::module(unit, &top, &parameters, &self.sources)?;
-        let digest = self.digest(&module, &[])?;
+        let digest = declared(unit, self.digest(&module, &[])?);
         let made = self.cache.product(&module.prefix, &digest, |folder| {
             let generated = self.verilate(&module, folder)?;
             let text = lanes::translation_unit(unit, &generated)?;
@@ -331,6 +332,12 @@ impl Workshop {
     }
 }
 
+/// A digest with how the model declares a unit: the order of its ports and registers is that of the words that its library
+/// takes and gives.
+fn declared(unit: &UnitInfo, digest: Digest) -> Digest {
+    digest.add(format!("{unit:?}"))
+}
+
 /// What the library of a unit is called in the cache.
 fn product(unit: &UnitInfo, waves: Waves) -> String {
     let name = binding::identifier(unit);
@@ -363,4 +370,21 @@ fn write(file: &Path, text: &str) -> Result<(), BuildError> {
 
 fn remove(folder: &Path) -> Result<(), BuildError> {
     fs::remove_dir_all(folder).map_err(BuildError::file(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_is_known_by_the_order_of_ports() {
+        let units = pimlico_units::units();
+        let unit = units.iter().find(|unit| unit.inputs.len() > 1).expect("most have several");
+        let reversed: Vec<_> = unit.inputs.iter().rev().copied().collect();
+        let other = UnitInfo { inputs: reversed.leak(), ..unit.clone() };
+        let [one, two, three] =
+            [unit, unit, &other].map(|unit| declared(unit, Digest::default()).name());
+        assert_eq!(one, two);
+        assert_ne!(one, three);
+    }
 }

@@ -2,6 +2,9 @@
 //! Co-simulation.
 
 use crate::{json, pimlico, refused};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 #[test]
 fn pairs_of_operands_are_counted() {
@@ -35,6 +38,50 @@ fn cosim_prints_the_stable_keys() {
 fn cosim_refuses_what_it_does_not_know() {
     assert!(refused("cosim fp_sub").contains("fp_sub: no such unit; the nearest: fp_mul,"));
     assert!(refused("cosim --all --cycles 0").contains("nothing would be compared"));
+}
+
+/// Stands in the place of a compiler, makes empty files, and lists beside itself what it is called with.
+const COMPILER: &str = "#!/bin/sh
+[ $1 = --version ] && echo \"$VERSION\" && exit
+echo \"$@\" >> \"$0.calls\"
+for word; do
+  [ \"$last\" = -o ] && : > \"$word\"
+  last=$word
+done
+";
+
+/// What a compiler of this version is called with for a unit.
+fn calls(version: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let compiler = folder.path().join("compiler");
+    fs::write(&compiler, COMPILER).expect("written");
+    fs::set_permissions(&compiler, PermissionsExt::from_mode(0o755)).expect("own");
+    let output = Command::new(env!("CARGO_BIN_EXE_pimlico"))
+        .args(["cosim", "fp_max:"])
+        .env("CXX", &compiler)
+        .env("VERSION", version)
+        .env("PIMLICO_CACHE", folder.path().join("cache"))
+        .output();
+    let output = output.expect("the command runs");
+    assert_eq!(output.status.code(), Some(2), "what it makes is empty");
+    let calls = fs::read_to_string(folder.path().join("compiler.calls")).expect("it was called");
+    calls.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn compilers_other_than_gcc_are_given_nothing_that_is_gccs_alone() {
+    let [gcc, clang] =
+        ["g++ 12\nCopyright Free Software Foundation", "clang version 14"].map(calls);
+    let has =
+        |calls: &[String], what: &str| calls.iter().filter(|call| call.contains(what)).count();
+    assert_eq!(gcc.len(), clang.len() + 1, "{gcc:#?} {clang:#?}");
+    for (what, of_gcc, of_clang) in
+        [(".gch", 1, 0), ("-latomic", 0, 1), ("-fno-tree", gcc.len(), 0), ("-shared", 1, 1)]
+    {
+        let is_quick = cfg!(debug_assertions) || cfg!(feature = "coverage");
+        let of_gcc = if what == "-fno-tree" && !is_quick { 0 } else { of_gcc };
+        assert_eq!((has(&gcc, what), has(&clang, what)), (of_gcc, of_clang), "{what}");
+    }
 }
 
 #[cfg(not(feature = "coverage"))]
