@@ -2,8 +2,7 @@
 //! The C++ that binds a Verilated module: see `shim/pimlico.h` for what it implements.
 
 use super::BuildError;
-use super::library;
-use super::verilate::has_rank;
+use super::designs;
 use pimlico_ports::{PortInfo, UnitInfo};
 use std::path::Path;
 
@@ -58,9 +57,9 @@ pub fn text(unit: &UnitInfo, model: &Model<'_>, has_probes: bool) -> String {
     let clocks = each_clock(&|clock| format!("    CData {clock} = 0;\n"));
     let lower = each_clock(&|clock| format!("    top.{clock} = 0;\n"));
     let raise = each_clock(&|clock| format!("    top.{clock} = clocks.{clock};\n"));
-    let memories = has_rank(unit.module);
+    let memories = designs::has_rank(unit.module);
     let outputs = ports(unit.outputs, "pimlico::put", "");
-    let begins_with_zeros = library::begins_with_zeros(unit.module);
+    let begins_with_zeros = designs::begins_with_zeros(unit.module);
     let probes = if has_probes { unit.probes } else { &[] };
     let probes = ports(probes, "pimlico::put", &format!("rootp->{}", scope(unit, place)));
     format!(

@@ -4,8 +4,8 @@
 //! The arithmetic has benches of its own, so that it does not count in the units that use it: what a
 //! multiplier has seen inside a bank PU says little beside what its own bench puts through it. Libraries do not count either.
 
+use super::designs::has_rank;
 use super::inputs::Sources;
-use super::verilate::has_rank;
 use pimlico_ports::UnitInfo;
 use std::path::Path;
 

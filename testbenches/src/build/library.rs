@@ -13,6 +13,7 @@
 
 use super::BuildError;
 use super::binding::{self, identifier};
+use super::designs::{libraries_of, repeated};
 use super::inputs::Sources;
 use super::verilate::{self, Module};
 use pimlico_ports::{PortInfo, Unit, UnitInfo};
@@ -22,29 +23,6 @@ use pimlico_units::channel::ChannelController;
 use pimlico_units::channel::pim_channel::{BankRows, ChannelPu};
 use pimlico_units::rank::PimChip;
 use std::path::{Path, PathBuf};
-
-/// The modules that a design has many of.
-pub fn of(design: &str) -> &'static [&'static str] {
-    match design {
-        "pim_module" | "pim_dimm" => &["pim_chip"],
-        "aim_channel" | "aim_hub" => &["tree_pu"],
-        "pim_channel" => &["channel_controller", "bank_pu", "dual_row_buffer"],
-        _ => &[],
-    }
-}
-
-/// Whether the registers of a design and its libraries begin with zeros, as its model's: nothing says when those without
-/// reset count.
-pub fn begins_with_zeros(design: &str) -> bool {
-    of(design).iter().any(|module| ["pim_chip", "tree_pu"].contains(module))
-}
-
-/// What is said to Verilator about a design that uses libraries: each has an output that depends on none of
-/// the inputs it goes back to, which Verilator cannot know.
-pub const USER: &str = r#"lint_off -rule UNOPTFLAT -file "*"
-lint_off -file "*_library.sv"
-tracing_off -file "*/arith/*.sv"
-"#;
 
 /// A library: a set of parameters of the module.
 pub struct Library {
@@ -73,8 +51,9 @@ pub fn libraries(design: &str, parameters: &[(String, i64)]) -> Vec<Library> {
     let has = |(name, value): &(&str, i64)| {
         parameters.iter().all(|(other, given)| other != name || given == value)
     };
-    let is_used =
-        |unit: &UnitInfo| of(design).contains(&unit.module) && unit.parameters.iter().all(has);
+    let is_used = |unit: &UnitInfo| {
+        libraries_of(design).contains(&unit.module) && unit.parameters.iter().all(has)
+    };
     units().into_iter().filter(is_used).map(Library::new).collect()
 }
 
@@ -96,7 +75,7 @@ impl Library {
             name: self.top.clone(),
             prefix: self.name.clone(),
             configuration: verilate::probe_configuration(&self.unit),
-            repeats: verilate::repeated(self.unit.module).is_some(),
+            repeats: repeated(self.unit.module).is_some(),
             library: Some(&self.name),
             sources: sources.of(self.unit.module)?,
             generated: vec![(format!("{}.sv", self.top), self.flat())],
@@ -130,7 +109,7 @@ impl Library {
 
 /// The sources of the design `top`, but for the modules of which it uses libraries.
 pub fn sources_of(top: &str, sources: &Sources) -> Result<Vec<PathBuf>, BuildError> {
-    sources.of_without(top, of(top))
+    sources.of_without(top, libraries_of(top))
 }
 
 /// What stands in place of those modules, with the names of its files.

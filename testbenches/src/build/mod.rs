@@ -14,6 +14,7 @@ mod binding;
 mod cache;
 mod compiler;
 mod coverage;
+mod designs;
 mod error;
 mod header;
 mod inputs;

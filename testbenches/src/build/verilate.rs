@@ -3,8 +3,8 @@
 
 use super::BuildError;
 use super::cache::Digest;
+use super::designs;
 use super::inputs::Sources;
-use super::library;
 use pimlico_ports::UnitInfo;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -178,48 +178,9 @@ pub fn probe_configuration(unit: &UnitInfo) -> String {
         format!("public_flat_rd -module \"{}\" -var \"{}\"\n", unit.probed.0, probe.name)
     });
     let others = match unit.module {
-        module if !library::of(module).is_empty() => library::USER,
-        module => repeated(module).unwrap_or_default(),
+        module if !designs::libraries_of(module).is_empty() => designs::USES_LIBRARIES,
+        module => designs::repeated(module).unwrap_or_default(),
     };
     let checkers = "tracing_off -file \"*_checks.sv\"\n";
     format!("{checkers}{}{others}", lines.collect::<String>())
-}
-
-/// Whether a module has the whole rank in it.
-pub fn has_rank(module: &str) -> bool {
-    ["pim_module", "pim_dimm"].contains(&module)
-}
-
-/// What a module has many times, if it does, as Verilator is told. It is compiled once for all: not inlined, and without the
-/// optimisation that ties an instance's inputs to the registers around it, which makes up to eight times as much C++. Nor are
-/// the multipliers in it inlined: Verilator numbers what it makes of a function wherever one is called, and takes no two
-/// instances with different numbers for the same. Chips' bank PUs are not in waveforms, which would be most of what is left.
-pub fn repeated(module: &str) -> Option<&'static str> {
-    match module {
-        "pim_chip" => Some(
-            r#"no_inline -module "bank_pu"
-no_inline -module "fp_mul"
-no_inline -module "fp_add"
-tracing_off -file "*/arith/*.sv"
-tracing_off -file "*/prim/pipe.sv"
-tracing_off -file "*/bank/bank_pu.sv"
-"#,
-        ),
-        "systolic_array" => Some(
-            r#"no_inline -module "systolic_cell"
-no_inline -module "fp_mul"
-no_inline -module "fp_add"
-"#,
-        ),
-        "vector_unit" => Some(
-            r#"no_inline -module "vector_lane"
-no_inline -module "fp_mul"
-no_inline -module "fp_add"
-no_inline -module "fp_max"
-no_inline -module "fp_exp"
-no_inline -module "fp_recip"
-"#,
-        ),
-        _ => None,
-    }
 }

@@ -11,7 +11,7 @@ use super::lanes;
 use super::library::Library;
 use super::own::Own;
 use super::verilate::{self, Module, Verilator};
-use super::{BuildError, Waves, binding, coverage, library, package};
+use super::{BuildError, Waves, binding, coverage, designs, library, package};
 use pimlico_ports::UnitInfo;
 use std::path::{Path, PathBuf};
 use std::{fs, thread};
@@ -20,9 +20,10 @@ use std::{fs, thread};
 const BUILT_IN: pimlico_rtl::Sources = pimlico_rtl::sources!();
 
 /// What has a say in the C++ that is compiled, beside its inputs: our generators.
-const GENERATORS: [&str; 6] = [
+const GENERATORS: [&str; 7] = [
     include_str!("binding.rs"),
     include_str!("compiler.rs"),
+    include_str!("designs.rs"),
     include_str!("lanes.rs"),
     include_str!("library.rs"),
     include_str!("verilate.rs"),
@@ -208,8 +209,8 @@ impl Workshop {
                 + &coverage::left_out(unit, &self.sources),
             options: coverage::options(unit),
             is_traced: waves == Waves::With,
-            repeats: verilate::repeated(unit.module).is_some(),
-            begins_with_zeros: library::begins_with_zeros(unit.module),
+            repeats: designs::repeated(unit.module).is_some(),
+            begins_with_zeros: designs::begins_with_zeros(unit.module),
             is_own: self.sources.has_own(),
             ..Default::default()
         };
