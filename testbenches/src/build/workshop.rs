@@ -19,10 +19,13 @@ use std::{fs, thread};
 /// The built-in RTL.
 const BUILT_IN: pimlico_rtl::Sources = pimlico_rtl::sources!();
 
+/// What calls the compiler.
+const COMPILER: &str = include_str!("compiler.rs");
+
 /// What has a say in the C++ that is compiled, beside its inputs: our generators.
 const GENERATORS: [&str; 7] = [
     include_str!("binding.rs"),
-    include_str!("compiler.rs"),
+    COMPILER,
     include_str!("designs.rs"),
     include_str!("lanes.rs"),
     include_str!("library.rs"),
@@ -69,7 +72,7 @@ impl Workshop {
                 Sources::read(&folder, Sources::listed(&folder)?, &files)?
             }
         };
-        let digest = compiler.add_to(verilator.add_to(Digest::default())).add(GENERATORS[1]);
+        let digest = compiler.add_to(verilator.add_to(Digest::default())).add(COMPILER);
         let runtime = cache.product("verilated", &digest, |folder| compiler.runtime(folder))?;
         let own = own.cloned();
         let workshop = Self { verilator, compiler, sources, cache, own, runtime };
