@@ -79,6 +79,7 @@ mod parse;
 use crate::config::{Config, ConfigError, Organisation};
 use pimlico_units::rank::RelayoutUnit;
 use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
 
 /// Bytes of an image.
 pub const SPD_BYTES: usize = 512;
@@ -95,6 +96,15 @@ const DESCRIBED: [(&str, &str); 2] = [
     ("ddr4-3200", include_str!("../../presets/ddr4-3200-spd.toml")),
     ("ddr4-3200-16gb", include_str!("../../presets/ddr4-3200-16gb-spd.toml")),
 ];
+
+/// The same, behind the organisation of their chips: read once, and not for each piece of work.
+static MODULES: LazyLock<Vec<(Organisation, Description)>> = LazyLock::new(|| {
+    let read = |&(name, text): &(&str, &str)| {
+        let chips = Config::of_rank(name).expect("tested below");
+        (chips.organisation, Description::parse(text).expect("tested below"))
+    };
+    DESCRIBED.iter().map(read).collect()
+});
 
 /// Data lines of a module, without ECC.
 const BUS_BITS: u64 = 64;
@@ -304,12 +314,11 @@ impl Description {
 
     /// A module of such chips: that of a preset, or one of a rank of them.
     pub fn of(config: &Config) -> Self {
-        let described = DESCRIBED.iter().filter_map(|(name, text)| {
-            let of_preset = Config::of_rank(name)?.organisation == config.organisation;
-            of_preset.then(|| Self::parse(text).expect("tested below"))
-        });
-        let mut described = described.filter(|module| module.has_chips(config));
-        described.next().unwrap_or_else(|| Self::of_rank(config))
+        let is_of = |(chips, module): &&(Organisation, Self)| {
+            *chips == config.organisation && module.has_chips(config)
+        };
+        let described = MODULES.iter().find(is_of);
+        described.map_or_else(|| Self::of_rank(config), |(_, module)| module.clone())
     }
 
     /// Whether these are its chips' timings.
