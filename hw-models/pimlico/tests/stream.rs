@@ -269,7 +269,7 @@ fn loaders_load_side_by_side() {
         let trace: Value = serde_json::from_slice(&text).expect("JSON");
         assert_eq!(side_by_side(&trace), loaders);
     }
-    let picture = document("run --tokens 2 --trace trace.svg --memory-limit 24M");
+    let picture = document("run --tokens 2 --trace trace.svg --memory-limit 32M");
     assert_eq!(number(&picture, "passes"), 2);
     let svg = std::fs::read_to_string(folder.join("trace.svg")).expect("a picture");
     assert!(svg.contains("loader 1") && svg.contains("computing"));
