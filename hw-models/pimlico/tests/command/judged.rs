@@ -111,6 +111,8 @@ fn every_result_that_runs_is_judged() {
         ("l3 decode --tokens 2", true),
         ("aim attention --context 100 --channels 2", true),
         ("aim gemv --rows 70 --cols 5000", true),
+        ("aim gemv --rows 70 --cols 5000 --timing-only", false),
+        ("aim fc --model llama-3.2-1b --timing-only", false),
         ("aim decode --tokens 2 --channels 2", true),
     ] {
         let output = pimlico(&format!("run {arguments} --json"), folder.path());

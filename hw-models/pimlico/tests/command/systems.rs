@@ -98,6 +98,19 @@ fn threads_change_nothing_of_a_module() {
 }
 
 #[test]
+fn a_matrix_costs_a_module_the_same_without_data() {
+    let words = "run aim gemv --rows 300 --cols 5000 --channels 2 --json";
+    let [data, timing] = ["", " --timing-only"].map(|flag| json(&format!("{words}{flag}")));
+    for key in ["cycles", "slots", "commands", "link"] {
+        let [data, timing] = [&data, &timing].map(|report| &report["operators"][0][key]);
+        assert_eq!(data, timing, "{key}");
+        assert_ne!(*data, serde_json::Value::Null, "{key}");
+    }
+    assert_eq!(data["load"], timing["load"]);
+    assert!(timing["notes"].to_string().contains("there were no data"), "{}", timing["notes"]);
+}
+
+#[test]
 fn ranks_of_a_dimm_share_its_data_lines() {
     let run = |mdq| {
         json(&format!("run l3 attention --heads 2 --context 700 --ranks 2 --mdq {mdq} --json"))

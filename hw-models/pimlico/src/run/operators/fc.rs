@@ -47,6 +47,7 @@ impl Face for Fc {
         Common::SharedBuffers,
         Common::HowMany,
         Common::Spread,
+        Common::Sample,
         Common::Judging,
         Common::Waveform,
         Common::Picture,

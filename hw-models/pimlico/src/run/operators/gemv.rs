@@ -32,6 +32,7 @@ impl Face for Gemv {
         Common::SharedBuffers,
         Common::HowMany,
         Common::Spread,
+        Common::Sample,
         Common::Judging,
         Common::Program,
         Common::Waveform,

@@ -60,7 +60,6 @@ impl Face for Aim {
     const OPTIONS: &'static [Common] = &[
         Common::OnHost,
         Common::Sample,
-        Common::Judging,
         Common::References,
         Common::Program,
         Common::Longest,
