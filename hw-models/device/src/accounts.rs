@@ -102,6 +102,14 @@ impl Accounts {
         walk.still(*pending);
     }
 
+    /// The same where there is no all-bank RD before or in a lap, so that what is lost before the first adds up.
+    pub fn walk_without_reads(&mut self, walk: &mut Walk<'_>, now: u64) {
+        walk.refuse_if(self.slot_until > now);
+        let Self { statistics, slot_tck: _, from_tck: _, slot_until: _, pending } = self;
+        statistics.walk(walk);
+        walk.moves(pending);
+    }
+
     /// Ends the operator.
     pub fn finish(&mut self, at_tck: u64) -> Statistics {
         self.statistics.lost_tck.fill_drain += std::mem::take(&mut self.pending);

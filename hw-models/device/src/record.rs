@@ -11,7 +11,7 @@ use crate::data_bus::Beats;
 use crate::pins::{BusDriver, Looks, PinLaps, PinWatch};
 use crate::spd::RELAYOUT_TCK;
 use crate::statistics::Statistics;
-use crate::tape::{Tape, Told};
+use crate::tape::{Tape, Teller, Told};
 use crate::timeline::Timeline;
 use crate::traffic::{HostTransfer, Traffic};
 use pimlico_dpa::types::{PinCommand, Pins};
@@ -68,15 +68,14 @@ pub struct Record {
     runs: bool,
     /// The next one is not.
     is_access: bool,
-    watch: Option<Box<dyn PinWatch>>,
+    /// Those who watch the pins, and what they are told of the chips'.
+    teller: Teller,
     /// What is on the chips' data bus.
     burst: Option<Burst>,
     /// The end of the last REF.
     refreshed_tck: u64,
     /// The tCK that has begun.
     tck: u64,
-    /// What those who watch the chips' pins are told, where that is kept.
-    tape: Option<Tape>,
 }
 
 /// A burst on the chips' data bus.
@@ -98,44 +97,43 @@ impl Record {
             timeline: None,
             runs: false,
             is_access: false,
-            watch: None,
+            teller: Teller::default(),
             burst: None,
             refreshed_tck: 0,
             tck: 0,
-            tape: None,
         }
     }
 
-    /// Keeps what those who watch the chips' pins are told from here on; returns what was kept before.
+    /// Keeps what those who watch the chips' pins are told from here on, if there is somebody; returns what was kept before.
     pub fn keep(&mut self, tape: Option<Tape>) -> Option<Tape> {
-        let tape = tape.filter(|_| self.watch.is_some());
-        std::mem::replace(&mut self.tape, tape)
+        let tape = tape.filter(|_| self.teller.watch.is_some());
+        self.teller.keep(tape)
     }
 
     /// Tells nobody anything until [`watch_again`](Self::watch_again). Returns who watches.
     pub fn unwatch(&mut self) -> Option<Box<dyn PinWatch>> {
-        self.watch.take()
+        self.teller.watch.take()
     }
 
     /// They watch again.
     pub fn watch_again(&mut self, watch: Option<Box<dyn PinWatch>>) {
-        self.watch = watch;
+        self.teller.watch = watch;
     }
 
     /// Whether they may be told of laps behind what is on the host's pins meanwhile.
     pub fn takes_laps(&self) -> bool {
-        self.watch.as_ref().is_none_or(|watch| watch.takes_laps())
+        self.teller.watch.as_ref().is_none_or(|watch| watch.takes_laps())
     }
 
     /// Laps begin: how many of them need not be told.
     pub fn laps(&mut self, laps: &PinLaps) -> u64 {
-        self.watch.as_mut().map_or(laps.count, |watch| watch.laps(laps))
+        self.teller.watch.as_mut().map_or(laps.count, |watch| watch.laps(laps))
     }
 
     /// The host's looks, where those who watch take [laps](Self::takes_laps).
     pub fn looks(&mut self, timing: &Timing, looks: &Looks) {
         let data_tck = timing.cl_tck + RELAYOUT_TCK;
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.teller.watch {
             watch.looks(looks, data_tck);
         }
         let bursts = (0..looks.count).map(|n| looks.from_tck + n * looks.every_tck + data_tck);
@@ -144,14 +142,7 @@ impl Record {
 
     /// Tells them again of something that was kept.
     pub fn tell_again(&mut self, told: &Told, reads: &[Pins]) {
-        let Some(watch) = &mut self.watch else { return };
-        match *told {
-            Told::Command { at_tck, pins } => watch.command(at_tck, pins),
-            Told::Reads { from_tck, every_tck, .. } => watch.reads(from_tck, every_tck, reads),
-            Told::Data { from_tck, until_tck, driver, .. } => {
-                watch.data(from_tck, until_tck, driver);
-            }
-        }
+        self.teller.again(told, reads);
     }
 
     /// Goes over all of it that is not the host's, for [laps](pimlico_units::lap), in a tCK.
@@ -166,11 +157,10 @@ impl Record {
             timeline: _,
             runs: _,
             is_access: _,
-            watch: _,
+            teller: _,
             burst,
             refreshed_tck,
             tck,
-            tape: _,
         } = self;
         walk.still(burst.is_some());
         if let Some(Burst { from_tck, until_tck, driver }) = burst {
@@ -179,14 +169,16 @@ impl Record {
             walk.still(*driver == BusDriver::Chips);
         }
         accounts.walk(walk, now);
-        walk.time(refreshed_tck, now);
+        // The host may ask when it was, be it past.
+        walk.still(refreshed_tck.saturating_sub(now));
+        walk.moves(refreshed_tck);
         walk.still(now - *tck);
         walk.moves(tck);
     }
 
     /// Has the pins of chips and host watched from here on.
     pub fn watch(&mut self, watch: Box<dyn PinWatch>) {
-        self.watch = Some(watch);
+        self.teller.watch = Some(watch);
     }
 
     /// Has a timeline made of what follows.
@@ -247,12 +239,7 @@ impl Record {
 
     /// A command is on the pins.
     pub fn command(&mut self, pins: Pins) {
-        if let Some(watch) = &mut self.watch {
-            watch.command(self.tck, pins);
-        }
-        if let Some(tape) = &mut self.tape {
-            tape.told.push(Told::Command { at_tck: self.tck, pins });
-        }
+        self.teller.command(self.tck, pins);
         if pins.command == PinCommand::Ref {
             self.refreshed_tck = self.tck + self.rfc_tck;
         }
@@ -266,12 +253,7 @@ impl Record {
 
     /// All-bank RDs at equal distances, the first in a tCK that has begun: in place of [`command`](Self::command) for each.
     pub fn reads(&mut self, from_tck: u64, every_tck: u64, reads: &[Pins]) {
-        if let Some(watch) = &mut self.watch {
-            watch.reads(from_tck, every_tck, reads);
-        }
-        if let Some(tape) = &mut self.tape {
-            tape.push_reads(from_tck, every_tck, reads);
-        }
+        self.teller.reads(from_tck, every_tck, reads);
         self.accounts.statistics.commands[PinCommand::RdAll as usize] += reads.len() as u64;
     }
 
@@ -290,13 +272,7 @@ impl Record {
     }
 
     fn tell(&mut self, burst: &Burst) {
-        if let Some(watch) = &mut self.watch {
-            watch.data(burst.from_tck, burst.until_tck, burst.driver);
-        }
-        if let Some(tape) = &mut self.tape {
-            let Burst { from_tck, until_tck, driver } = *burst;
-            tape.told.push(Told::Data { at_tck: self.tck, from_tck, until_tck, driver });
-        }
+        self.teller.data(self.tck, (burst.from_tck, burst.until_tck), burst.driver);
     }
 
     /// An all-bank RD is on the pins; `opens` if it is the first of an operator.
@@ -334,7 +310,7 @@ impl Record {
 
     /// Whether somebody wants the beats of the host's data bus.
     pub fn wants_beats(&self) -> bool {
-        self.watch.as_ref().is_some_and(|watch| watch.wants_beats())
+        self.teller.watch.as_ref().is_some_and(|watch| watch.wants_beats())
     }
 
     /// A burst of the chips' data bus is over that [`data`](Self::data) was not told of.
@@ -346,14 +322,14 @@ impl Record {
 
     /// A burst of the host's data bus ends with this tCK that [`channel_data`](Self::channel_data) was not told of.
     pub fn host_burst(&mut self, from_tck: u64, beats: &Beats, read: bool) {
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.teller.watch {
             watch.host_burst(from_tck, beats, read);
         }
     }
 
     /// Whether those who watch the pins take a run of writes as a whole.
     pub fn takes(&mut self, run: &WriteRun) -> bool {
-        self.watch.as_mut().is_none_or(|watch| watch.takes(run))
+        self.teller.takes(run)
     }
 
     /// A run of writes of the host, all of it, where those who watch the pins take it: in place of
@@ -361,9 +337,7 @@ impl Record {
     pub fn writes(&mut self, timing: &Timing, run: &WriteRun) {
         // Re-layout takes a tCK.
         let chips_tck = run.from_tck + timing.cwl_tck;
-        if let Some(watch) = &mut self.watch {
-            watch.writes(run, chips_tck - 1, chips_tck);
-        }
+        self.teller.writes(run, [chips_tck - 1, chips_tck]);
         self.traffic.bursts(chips_tck - 1, run.count, false);
         let statistics = &mut self.accounts.statistics;
         statistics.commands[PinCommand::Wr as usize] += run.count;
@@ -372,12 +346,12 @@ impl Record {
 
     /// A REF is between these stretches. Whether those who watch the pins take the one that begins as a whole.
     pub fn knows(&mut self, stretches: &Stretches) -> bool {
-        self.watch.as_mut().is_none_or(|watch| watch.knows(self.tck, stretches))
+        self.teller.watch.as_mut().is_none_or(|watch| watch.knows(self.tck, stretches))
     }
 
     /// All of a stretch behind the REF in this tCK, which they take: what is told of its commands and data.
     pub fn stretch(&mut self, timing: &Timing, stretch: &WriteStretch) {
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.teller.watch {
             watch.stretch(stretch);
         }
         for &(from_tck, count) in &stretch.writes {
@@ -402,7 +376,7 @@ impl Record {
 
     /// The host has a command on its pins, which may move a burst on its data bus. Told before those of the chips.
     pub fn channel(&mut self, timing: &Timing, at_tck: u64, pins: Pins) {
-        if let Some(watch) = self.watch.as_mut().filter(|_| pins.is_some()) {
+        if let Some(watch) = self.teller.watch.as_mut().filter(|_| pins.is_some()) {
             watch.host_command(at_tck, pins);
         }
         // Re-layout takes a tCK in either direction.
@@ -415,7 +389,7 @@ impl Record {
 
     /// What host and module drive on the host's data bus in a tCK.
     pub fn channel_data(&mut self, at_tck: u64, driven: [Option<u64>; 2], seen: [Option<u64>; 2]) {
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.teller.watch {
             watch.host_data(at_tck, driven, seen);
         }
     }

@@ -173,7 +173,7 @@ impl<'a> Walk<'a> {
     /// A cycle or tCK from which something may be done: how far it is ahead is the same, and nothing where it is past.
     pub fn time(&mut self, from: &mut u64, now: u64) {
         self.still(from.saturating_sub(now));
-        self.moves(from);
+        self.goes_by(from, now, *from <= now);
     }
 
     /// One that may be past or ahead: how far it is from now is the same.
@@ -184,8 +184,17 @@ impl<'a> Walk<'a> {
 
     /// One in which something was, which is of no more account when it was so long ago.
     pub fn since(&mut self, at: &mut u64, now: u64, longest: u64) {
-        self.still(now.saturating_sub(*at).min(longest));
-        self.moves(at);
+        let since = now.saturating_sub(*at);
+        self.still(since.min(longest));
+        self.goes_by(at, now, since >= longest);
+    }
+
+    /// A time. If it is past it moves as now does, and stays past: when exactly it was is of no account.
+    fn goes_by(&mut self, time: &mut u64, now: u64, is_past: bool) {
+        match &mut self.how {
+            How::Survey(found) if is_past => found.moving.push(now),
+            _ => self.moves(time),
+        }
     }
 
     /// A number of something of which so many have come: how many have come since is the same, up to the most that count.

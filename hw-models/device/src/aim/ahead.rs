@@ -6,6 +6,8 @@
 //! * WRs to open rows follow each other ([`Module::write_on`]), one in each cycle.
 //! * So do the columns of a row ([`Module::read_on`]), while nothing is on the data lines, and nothing could be.
 //!
+//! (Of writes without data whole rows are known: see `rows`.)
+//!
 //! It needs models, as of others the state is not known; with a waveform every tCK is stepped.
 
 use super::layout::RowWrites;
@@ -55,9 +57,10 @@ impl Module {
             return 0;
         }
         let most = self.control.runs_on().min((writes.count() - next) as u64);
-        let requests = writes.run(next..next + most as usize, self.tck).places();
-        let request = |(bank, column)| array_request(ArrayKind::Wr, bank, writes.row(), column);
-        let cycles = self.control.write_on(requests.map(request));
+        let cycles = self.control.write_on(most, writes.banks().len() as u64, |number| {
+            let (bank, column) = writes.place(next + number as usize);
+            array_request(ArrayKind::Wr, bank, writes.row(), column)
+        });
         let count = cycles as usize;
         if count > 0 {
             let run = writes.run(first..first + count, self.tck);
@@ -116,7 +119,7 @@ impl Module {
     }
 
     /// Whether PUs and EPU have nothing under way, and nobody looks.
-    fn rests(&self) -> bool {
+    pub(super) fn rests(&self) -> bool {
         self.foresees()
             && self.operand.is_none()
             && self.results.is_empty()

@@ -10,6 +10,7 @@ use crate::accounts::Cause;
 use crate::config::Timing;
 use pimlico_dpa::types::{self, ArrayRequest, BusRequest, Pins};
 use pimlico_ports::{Instances, Mismatch, Models};
+use pimlico_units::lap::Walk;
 use pimlico_units::rank::{
     RankControllerIn, RankControllerOut, RefreshManager, RefreshManagerIn, RefreshManagerOut,
 };
@@ -29,6 +30,20 @@ pub struct Asked {
 pub struct Taken {
     pub array: bool,
     pub bus: bool,
+}
+
+/// What is owed and asked for of REFs, whenever one is due.
+#[derive(Clone, PartialEq)]
+pub struct Refreshing {
+    manager: RefreshManager,
+    /// What the manager asks for, and what the controller has heard of that.
+    asked: RefreshManagerOut,
+    heard: RefreshManagerOut,
+}
+
+impl Refreshing {
+    /// With so many cycles left or fewer until a REF is due, another may be forced.
+    pub const MARGIN: u64 = <RefreshManager>::MARGIN;
 }
 
 /// Rank controller and refresh manager.
@@ -121,15 +136,26 @@ impl Control {
         }
     }
 
-    /// As many of these cycles as have a WR on the pins, and choose the next and take the next of the requests. Returns how
-    /// many they are.
-    pub fn write_on(&mut self, requests: impl Iterator<Item = ArrayRequest>) -> u64 {
+    /// As many of these cycles as have a WR on the pins, and choose the next and take the next of so many requests, whose banks take
+    /// turns. Returns how many they are.
+    pub fn write_on(
+        &mut self,
+        count: u64,
+        turn: u64,
+        request: impl Fn(u64) -> ArrayRequest,
+    ) -> u64 {
         let Some((rank_controller, _)) = self.models() else { return 0 };
         let (mut cycles, mut shown) = (0, Pins::default());
-        for request in requests {
-            let Some(pins) = rank_controller.write_on(request) else { break };
+        while cycles < count {
+            let Some(pins) = rank_controller.write_on(request(cycles)) else { break };
             shown = pins;
             cycles += 1;
+            // Behind two turns each is as the one before it; and what all of them leave is what the last one leaves.
+            if cycles == 2 * turn {
+                let passed = turn * ((count - cycles) / turn).saturating_sub(1);
+                cycles += passed;
+                rank_controller.pass_writes(passed, [2, 1].map(|before| request(cycles - before)));
+            }
         }
         if cycles > 0 {
             self.show(shown);
@@ -160,6 +186,41 @@ impl Control {
         (self.has_taken, self.heard) = (true, self.refresh);
         if let Some((_, refresh_manager)) = self.models() {
             refresh_manager.pass(cycles, false);
+        }
+    }
+
+    /// Goes over all of it but the [REFs](Self::refreshing), for [laps](pimlico_units::lap). Of models alone it is known.
+    pub fn walk(&mut self, walk: &mut Walk<'_>) {
+        let Some((rank_controller, _)) = self.models() else { return walk.refuse_if(true) };
+        rank_controller.walk(walk);
+        let Self {
+            rank_controller: _,
+            controls: _,
+            controlled,
+            refresh_manager: _,
+            refresh_controls: _,
+            refresh: _,
+            has_taken,
+            heard: _,
+        } = self;
+        controlled.walk(walk);
+        walk.still(*has_taken);
+    }
+
+    /// What is owed and asked for of REFs, and cycles until one is due. Of models alone it is known.
+    pub fn refreshing(&mut self) -> Option<(Refreshing, u64)> {
+        let (asked, heard) = (self.refresh, self.heard);
+        let (_, refresh_manager) = self.models()?;
+        let left = refresh_manager.left();
+        Some((Refreshing { manager: refresh_manager.with_left(0), asked, heard }, left))
+    }
+
+    /// That is so from here on.
+    pub fn set_refreshing(&mut self, refreshing: Refreshing, left: u64) {
+        let Refreshing { manager, asked, heard } = refreshing;
+        if let Some((_, refresh_manager)) = self.models() {
+            *refresh_manager = manager.with_left(left);
+            (self.refresh, self.heard) = (asked, heard);
         }
     }
 

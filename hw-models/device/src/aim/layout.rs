@@ -465,10 +465,29 @@ pub struct RowWrites<'a> {
     word_of: WordOf<'a>,
 }
 
+/// Which banks and columns of a row are written, and in which order.
+#[derive(Clone, Copy, PartialEq)]
+pub struct WriteShape {
+    column: usize,
+    columns: usize,
+    banks: BankOrder,
+}
+
 impl<'a> RowWrites<'a> {
+    /// Which banks and columns they write.
+    pub(super) fn shape(&self) -> WriteShape {
+        let Self { column, columns, banks, .. } = *self;
+        WriteShape { column, columns, banks }
+    }
+
     /// Their row.
     pub fn row(&self) -> usize {
         self.row
+    }
+
+    /// The banks of a column, in their order.
+    pub(super) fn banks(&self) -> &BankOrder {
+        &self.banks
     }
 
     /// How many writes there are.

@@ -4,6 +4,7 @@
 use super::channels::{Arriving, Beat, Channels};
 use super::control::{Asked, Control};
 use super::epu::{Epu, SoftmaxRequest, Sum};
+use super::known::KnownRows;
 use super::layout::{RowWrites, Write, elements};
 use super::loaded::Loaded;
 use super::requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
@@ -21,8 +22,10 @@ use crate::dram::Cells;
 use crate::error::DeviceError;
 use crate::pins::{BusDriver, PinWatch};
 use crate::statistics::Statistics;
+use crate::tape::Teller;
 use pimlico_dpa::types::{self, ArrayKind, LoadKind, PinCommand, Pins};
 use pimlico_ports::U;
+use pimlico_units::lap::Walk;
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
@@ -34,6 +37,22 @@ pub(super) struct Transfer {
     what: Carried,
     /// Those who watch the pins know of it.
     told: bool,
+}
+
+impl Transfer {
+    /// Goes over all of it that is no data, if it is of a write.
+    fn walk(&mut self, walk: &mut Walk<'_>, now: u64) {
+        let Self { from_tck, until_tck, what, told } = self;
+        walk.at(from_tck, now);
+        walk.at(until_tck, now);
+        walk.still(*told);
+        walk.still(matches!(what, Carried::Landed));
+        match what {
+            Carried::Landed => {}
+            Carried::Written(write) => write.walk(walk),
+            Carried::Operand(..) | Carried::Results(_) => walk.refuse_if(true),
+        }
+    }
 }
 
 /// What a burst carries.
@@ -81,10 +100,12 @@ pub struct Module {
     accounts: Accounts,
     /// The end of the last REF.
     refreshed_tck: u64,
-    watch: Option<Box<dyn PinWatch>>,
+    pub(super) teller: Teller,
     pub(super) wave: Option<AimWave>,
     /// Nothing is foreseen: every tCK is stepped.
     pub(super) steps_all: bool,
+    /// Of rows that are written without data.
+    pub(super) known_rows: KnownRows,
 }
 
 impl Module {
@@ -129,9 +150,10 @@ impl Module {
             weighed_tck: 0,
             accounts: Accounts::new(config.timing.ccd_l_tck),
             refreshed_tck: 0,
-            watch: None,
+            teller: Teller::default(),
             wave: None,
             steps_all: false,
+            known_rows: KnownRows::default(),
             config,
             options,
         }
@@ -248,9 +270,7 @@ impl Module {
 
     /// A command on the pins, and the transfer that it begins. Returns the all-bank RD that it is.
     pub(super) fn issue(&mut self, pins: Pins, events: &mut Events) -> Option<AllBankRead> {
-        if let Some(watch) = &mut self.watch {
-            watch.command(self.tck, pins);
-        }
+        self.teller.command(self.tck, pins);
         self.accounts.statistics.commands[pins.command as usize] += 1;
         let (bank, column) = (pins.bank(), pins.column());
         match pins.command {
@@ -326,8 +346,8 @@ impl Module {
                 }
             }
         }
-        if let Some(watch) = self.watch.as_mut().filter(|_| !told) {
-            watch.data(from_tck, until_tck, driver);
+        if !told {
+            self.teller.data(self.tck, (from_tck, until_tck), driver);
         }
     }
 
@@ -368,14 +388,12 @@ impl Module {
     pub(super) fn tell_writes(&mut self, run: &WriteRun) {
         let Timing { cwl_tck, burst_tck, .. } = self.config.timing;
         let data_tck = run.from_tck + cwl_tck;
-        if let Some(watch) = &mut self.watch {
-            for Transfer { from_tck, until_tck, told, .. } in &mut self.transfers {
-                if !std::mem::replace(told, true) {
-                    watch.data(*from_tck, *until_tck, BusDriver::BufferChip);
-                }
+        for Transfer { from_tck, until_tck, told, .. } in &mut self.transfers {
+            if !std::mem::replace(told, true) {
+                self.teller.data(self.tck, (*from_tck, *until_tck), BusDriver::BufferChip);
             }
-            watch.writes(run, data_tck, data_tck);
         }
+        self.teller.writes(run, [data_tck; 2]);
         let statistics = &mut self.accounts.statistics;
         statistics.commands[PinCommand::Wr as usize] += run.count;
         // A burst is moved in the tCK behind its last one.
@@ -391,7 +409,62 @@ impl Module {
 
     /// Whether those who watch the pins take a run of writes as a whole.
     pub(super) fn takes(&mut self, run: &WriteRun) -> bool {
-        self.watch.as_mut().is_none_or(|watch| watch.takes(run))
+        self.teller.takes(run)
+    }
+
+    /// Goes over all of it that is not at rest where nothing but writes is under way, for [laps](pimlico_units::lap). Where something
+    /// else is, nothing is said; nor of data.
+    pub(super) fn walk(&mut self, walk: &mut Walk<'_>) {
+        walk.refuse_if(!self.rests());
+        let Self {
+            config: _,
+            options: _,
+            loaded: _,
+            tck,
+            control,
+            reads,
+            writes,
+            bus_requests,
+            open,
+            cells: _,
+            transfers,
+            column,
+            // The rest of them is at rest.
+            operand: _,
+            take_results,
+            channels: _,
+            results: _,
+            epu: _,
+            weighing: _,
+            weighed_tck: _,
+            accounts,
+            refreshed_tck,
+            teller: _,
+            wave: _,
+            steps_all: _,
+            known_rows: _,
+        } = self;
+        let has_reads = !reads.is_empty() || column.is_some();
+        walk.refuse_if(has_reads || *take_results || !bus_requests.is_empty());
+        control.walk(walk);
+        walk.size(writes.len());
+        writes.iter_mut().for_each(|write| write.walk(walk));
+        for row in open {
+            walk.still(row.is_some());
+            if let Some(row) = row {
+                walk_row(row, walk);
+            }
+        }
+        walk.size(transfers.len());
+        transfers.iter_mut().for_each(|transfer| transfer.walk(walk, *tck));
+        accounts.walk_without_reads(walk, *tck);
+        walk.time(refreshed_tck, *tck);
+        walk.moves(tck);
+    }
+
+    /// Whether rows are written without data, of which something may be known.
+    pub(super) fn writes_without_data(&self) -> bool {
+        self.cells.keeps_nothing() && self.rests()
     }
 
     /// tCK go by without an all-bank RD and without a REF.
@@ -463,7 +536,7 @@ impl Device for Module {
     }
 
     fn watch(&mut self, watch: Box<dyn PinWatch>) {
-        self.watch = Some(watch);
+        self.teller.watch = Some(watch);
     }
 
     fn trace(&mut self, file: &Path) -> io::Result<()> {
@@ -477,10 +550,27 @@ impl Device for Module {
     }
 }
 
+/// A row of the banks.
+fn walk_row(row: &mut usize, walk: &mut Walk<'_>) {
+    let mut moved = *row as u16;
+    walk.row(&mut moved);
+    *row = moved.into();
+}
+
 /// A column that is written is in the arrays.
 fn land(cells: &mut Cells<Word>, write: &Write) {
     for (channel, word) in write.taken() {
         cells.write(channel * BANKS + write.bank, write.row, write.column, word);
+    }
+}
+
+impl Write {
+    /// Goes over all of it that is no data.
+    fn walk(&mut self, walk: &mut Walk<'_>) {
+        let Self { bank, row, column, words: _, channels: _ } = self;
+        walk.size(*bank);
+        walk_row(row, walk);
+        walk.size(*column);
     }
 }
 

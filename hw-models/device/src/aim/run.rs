@@ -12,6 +12,7 @@ use super::module::Module;
 use super::program::{Phase, Work, phases};
 use super::queues::Queues;
 use super::requests::{ArrayRequest, Events, Requests};
+use super::rows::RowOutcome;
 use super::units::{AimOptions, Elements};
 use super::weigh::Weighing;
 use crate::device::Device;
@@ -28,18 +29,14 @@ impl AimDevice for Module {
     }
 
     fn write(&mut self, rows: &mut dyn Iterator<Item = RowWrites<'_>>) -> Result<(), DeviceError> {
+        let mut kept = None;
         for writes in rows {
-            let mut next = 0;
-            while next < writes.count() {
-                let array = Some(ArrayRequest::Write(writes.write(next)));
-                let mut requests = Requests { array, ..Default::default() };
-                while !self.step(&mut requests)?.array_taken {
-                    self.wait();
-                }
-                next += 1;
-                next += self.write_on(&writes, next);
+            if let RowOutcome::Stepped(begin) = self.begin_row(&writes, kept.take()) {
+                self.write_row(&writes)?;
+                kept = begin;
             }
         }
+        self.leave_rows();
         Ok(())
     }
 
@@ -103,6 +100,21 @@ impl AimDevice for Module {
 }
 
 impl Module {
+    /// Writes follow each other, until the last one is accepted.
+    fn write_row(&mut self, writes: &RowWrites<'_>) -> Result<(), DeviceError> {
+        let mut next = 0;
+        while next < writes.count() {
+            let array = Some(ArrayRequest::Write(writes.write(next)));
+            let mut requests = Requests { array, ..Default::default() };
+            while !self.step(&mut requests)?.array_taken {
+                self.wait();
+            }
+            next += 1;
+            next += self.write_on(writes, next);
+        }
+        Ok(())
+    }
+
     /// The phases of a program, and whether it ends a layer.
     fn phases(&self, start: AimStart<'_>) -> Result<(Vec<Phase>, bool), DeviceError> {
         let AimStart { request, address, operands } = start;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What of a rank controller moves in a lap: see [`lap`](crate::lap).
 
-use super::{Earliest, Queue, RankController, RankControllerOut};
+use super::{BANKS, Earliest, Queue, RankController, RankControllerOut};
 use crate::lap::Walk;
 
 /// Longer than any timing.
@@ -48,7 +48,9 @@ impl<const SLOTS: usize> RankController<SLOTS> {
         walk.size(*bus_len);
         bus_entries[..*bus_len].iter_mut().for_each(|request| walk.bus_request(request));
         walk.still(*open);
-        rows.iter_mut().for_each(|row| walk.row(row));
+        // Which row was open is of no account where none is.
+        let is_open = |bank: &usize| *open >> bank & 1 != 0;
+        (0..BANKS).filter(is_open).for_each(|bank| walk.row(&mut rows[bank]));
         for flag in [uniform, bus_was_last, passed_over] {
             walk.still(*flag);
         }

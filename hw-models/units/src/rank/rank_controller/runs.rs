@@ -62,12 +62,19 @@ impl<const SLOTS: usize> RankController<SLOTS> {
         if self.bus_was_last || !self.data_ready(true) {
             return None;
         }
-        let bank = U::new(bank_of(head) as u64);
-        let pins = Pins { command: PinCommand::Wr, bank, row: 0, column: head.column };
-        Some(self.run_on(Choice { pins, ..Choice::default() }, request))
+        Some(self.run_on(Choice { pins: write_pins(head), ..Choice::default() }, request))
     }
 
-    /// The same of all-bank reads, with two slots.
+    /// So many such cycles go by, whole turns of the banks, in each of which all is done that was done in the turn before: at their
+    /// end `chosen` has its WR and `accepted` is the only request. What a WR forbids is left as it was, so that another turn has
+    /// to come.
+    pub fn pass_writes(&mut self, cycles: u64, [chosen, accepted]: [ArrayRequest; 2]) {
+        self.now += cycles;
+        self.pins.pins_o = write_pins(chosen);
+        self.array.entries[0] = accepted;
+    }
+
+    /// The same as [`write_on`](Self::write_on) of all-bank reads, with two slots.
     pub fn read_on(&mut self, request: ArrayRequest) -> Option<Pins> {
         let head = self.head_of_run(ArrayKind::ReadAll, PinCommand::RdAll)?;
         if !Self::APART {
@@ -103,6 +110,12 @@ impl<const SLOTS: usize> RankController<SLOTS> {
         self.now += 1;
         shown
     }
+}
+
+/// The WR of a request.
+fn write_pins(request: ArrayRequest) -> Pins {
+    let bank = U::new(bank_of(request) as u64);
+    Pins { command: PinCommand::Wr, bank, row: 0, column: request.column }
 }
 
 #[cfg(test)]
@@ -239,6 +252,46 @@ mod tests {
             }
         }
         assert!(writes > 1000 && reads > 1000 && waited > 1000, "{writes} {reads} {waited}");
+    }
+
+    #[test]
+    fn whole_turns_of_banks_leave_what_the_last_one_leaves() {
+        for banks in [1, 3, 4, 6, 16] {
+            let request = |number: u64| ArrayRequest {
+                kind: ArrayKind::Wr,
+                bank: U::new(number % banks % 4 * 4 + number % banks / 4),
+                row: 3,
+                column: (number / banks) as u8,
+                ..ArrayRequest::default()
+            };
+            let mut unit = RankController::<2>::new();
+            let mut input = RankControllerIn { timing_i: timing(), ..Default::default() };
+            unit.step(&input);
+            // All rows are open, and WRs follow each other.
+            let mut number = 0;
+            input.array_valid_i = true;
+            while number < 3 * banks {
+                input.array_i = request(number);
+                number += u64::from(unit.step(&input).array_ready_o);
+            }
+            let mut each = unit.clone();
+            let mut write = |unit: &mut RankController<2>, turns: u64| {
+                for number in number..number + turns * banks {
+                    assert!(unit.write_on(request(number)).is_some(), "{banks} banks, {number}");
+                }
+                number += turns * banks;
+                number
+            };
+            let last = write(&mut each, 2);
+            let mut all = each.clone();
+            write(&mut each, 5);
+            let last = last + 4 * banks;
+            all.pass_writes(4 * banks, [last - 2, last - 1].map(request));
+            for number in last..last + banks {
+                assert!(all.write_on(request(number)).is_some(), "{banks} banks, {number}");
+            }
+            assert!(all == each, "{banks} banks");
+        }
     }
 
     /// Both do the same from here on.

@@ -19,6 +19,19 @@ impl<const MAX_POSTPONED: u32, const MARGIN: u32> RefreshManager<MAX_POSTPONED, 
             walk.timer(left, *refi, owed, alike);
         }
     }
+
+    /// With so many cycles left or fewer until a REF is due, another may be forced.
+    pub const MARGIN: u64 = MARGIN as u64;
+
+    /// Cycles until a REF is due, if there are any.
+    pub fn left(&self) -> u64 {
+        self.left.into()
+    }
+
+    /// The same with so many cycles left.
+    pub fn with_left(&self, left: u64) -> Self {
+        Self { left: left as u32, ..self.clone() }
+    }
 }
 
 impl RefreshManagerOut {
