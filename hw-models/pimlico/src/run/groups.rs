@@ -284,7 +284,7 @@ impl Group for Spread {
 /// How much of the work on a module is run.
 #[derive(Args)]
 pub(super) struct Sample {
-    /// Without data, and of K and V heads that are alike but one: the costs, and no results
+    /// Run without data, and run only one of the K and V heads that are alike: the costs, and no results
     #[arg(long)]
     timing_only: bool,
     /// Threads of this machine that make data and judge results; results do not depend on it [default: all cores]
