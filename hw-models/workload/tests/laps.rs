@@ -129,66 +129,96 @@ fn rows_of_heads_are_gone_through() {
     }
 }
 
-/// A program of rows of scores: its first virtual row, and the column of each chunk that is read last.
-fn rows_of_scores(first: u16, last: u8) -> Vec<u64> {
-    let columns = [0, 1, 2, last];
+/// A program of 40 rows of scores from a virtual row on, of each of which so many chunks are read, with these columns of each.
+fn rows_of_scores(first: u16, chunks: usize, columns: &[u8], step: usize) -> Vec<u64> {
     let macs = columns.iter().enumerate().map(|(n, column)| {
-        let end = ["first", "", "", "last"][n];
-        format!("mac_score row={first}+1@2 column={column}+4@1 word={n} {end}")
+        let end = match n {
+            0 => "first",
+            _ if n + 1 == columns.len() => "last",
+            _ => "",
+        };
+        format!("mac_score row={first}+1@2 column={column}+{step}@1 word={n} {end}")
     });
     let results = (0..4).map(|group| {
         let word = ResultAddress::scores(group).bits();
         format!("rd_result word={word} place={}+16@1 first@1,2", 4 * group)
     });
     let body: Vec<String> = macs.chain(results).collect();
-    let text = format!("loop 40 {{\nloop 31 {{\n{}\n}}\n}}\nclose_all\nend", body.join("\n"));
+    let text = format!("loop 40 {{\nloop {chunks} {{\n{}\n}}\n}}\nclose_all\nend", body.join("\n"));
     pimlico_dpa::assemble(&text).expect("a program")
+}
+
+/// What a rank has of the request whose rows are read: T_cur, an entry of the table behind which others follow, and how many
+/// entries the request has.
+#[derive(Clone, Copy)]
+struct Request {
+    tokens: u64,
+    jump: u16,
+    entries: u64,
+}
+
+/// The turns of rows that are gone through where a program runs, and how many scores it makes, where all is equal.
+fn run_program(passing: &Passing, program: &[u64], request: Request) -> (u64, usize) {
+    let made = RefCell::new(Vec::new());
+    let passed = equal_where(&Config::ddr4_3200(), Options::default(), passing, |device| {
+        let load = |device: &mut dyn RankDevice, kind, address, data| {
+            device.load(kind, address, data).expect("no mismatch");
+        };
+        for entry in 0..60 {
+            let row = u64::from(entry + if entry < request.jump { 5 } else { 70 });
+            load(device, LoadKind::Entry, entry, row);
+        }
+        load(device, LoadKind::Segment, 0, request.entries << 16);
+        load(device, LoadKind::Tokens, 0, request.tokens);
+        for (address, word) in (0..).zip(program.iter().copied()) {
+            load(device, LoadKind::Command, address, word);
+        }
+        let start = Start { request: 0, address: 0, operands: &[], context: 0, outputs: 0 };
+        let mut scores = 0;
+        let result = device.run(start, &mut |_| scores += 1);
+        made.borrow_mut().push((scores, format!("{result:?}")));
+    });
+    let [.., laps] = passed.expect("equal");
+    let [one, other] = &made.into_inner()[..] else { unreachable!("two ranks ran") };
+    assert_eq!(one, other);
+    (laps, one.0)
 }
 
 /// What is known of a loop is not taken for another: of other words, with another T_cur that is looked at, with rows elsewhere.
 #[test]
 fn what_is_known_of_loops_is_of_these_alone() {
     let passing = Passing { without_data: true, ..Passing::default() };
-    let mut all = Vec::new();
-    // T_cur, the first virtual row, the last column of a chunk, an entry of the table behind which others follow, and how many
-    // entries the request has.
-    for (tokens, first, last, jump, entries) in [
-        (16, 0, 3, 60, 60),
-        (16, 0, 3, 60, 60),
-        (6, 0, 3, 60, 60),
-        (16, 0, 7, 60, 60),
-        (16, 9, 3, 60, 60),
-        (16, 0, 3, 20, 60),
-        (16, 0, 3, 60, 25),
-    ] {
-        let made = RefCell::new(Vec::new());
-        let passed = equal_where(&Config::ddr4_3200(), Options::default(), &passing, |device| {
-            let load = |device: &mut dyn RankDevice, kind, address, data| {
-                device.load(kind, address, data).expect("no mismatch");
-            };
-            for entry in 0..60 {
-                let row = u64::from(entry + if entry < jump { 5 } else { 70 });
-                load(device, LoadKind::Entry, entry, row);
-            }
-            load(device, LoadKind::Segment, 0, entries << 16);
-            load(device, LoadKind::Tokens, 0, tokens);
-            for (address, word) in (0..).zip(rows_of_scores(first, last)) {
-                load(device, LoadKind::Command, address, word);
-            }
-            let start = Start { request: 0, address: 0, operands: &[], context: 0, outputs: 0 };
-            let mut scores = 0;
-            let result = device.run(start, &mut |_| scores += 1);
-            made.borrow_mut().push((scores, format!("{result:?}")));
-        });
-        let [.., laps] = passed.expect("equal");
-        let made = made.into_inner();
-        assert_eq!(made[0], made[1], "{tokens} tokens");
-        all.push((laps, made[0].0));
-    }
-    let (laps, scores): (Vec<_>, Vec<_>) = all.into_iter().unzip();
-    let &[found, known, of_tokens, of_words, elsewhere, ..] = &laps[..] else { unreachable!() };
-    assert!(known > found && elsewhere > found, "{laps:?}");
+    let all = Request { tokens: 16, jump: 60, entries: 60 };
+    // The first virtual row, and the last column of a chunk.
+    let cases = [
+        (all, 0, 3),
+        (all, 0, 3),
+        (Request { tokens: 6, ..all }, 0, 3),
+        (all, 0, 7),
+        (all, 9, 3),
+        (Request { jump: 20, ..all }, 0, 3),
+        (Request { entries: 25, ..all }, 0, 3),
+    ];
+    let run = |(request, first, last)| {
+        run_program(&passing, &rows_of_scores(first, 31, &[0, 1, 2, last], 4), request)
+    };
+    let runs = cases.map(run);
+    let [found, known, of_tokens, of_words, elsewhere, ..] = runs.each_ref().map(|run| run.0);
+    assert!(known > found && elsewhere > found, "{runs:?}");
     assert_eq!([of_tokens, of_words], [found; 2]);
-    assert_eq!(scores[0], 40 * 31 * 16);
-    assert_eq!(scores[2], 40 * 31 * 6);
+    assert_eq!(runs[0].1, 40 * 31 * 16);
+    assert_eq!(runs[2].1, 40 * 31 * 6);
+}
+
+/// Nor is that of words that no queue holds where a lap begins, as a row has more commands than there is room for.
+#[test]
+fn words_behind_the_queues_are_compared() {
+    let passing = Passing { without_data: true, ..Passing::default() };
+    let request = Request { tokens: 16, jump: 60, entries: 60 };
+    let columns: Vec<u8> = (0..60).collect();
+    let other: Vec<u8> = (0..60).map(|column| if column == 50 { 51 } else { column }).collect();
+    let run = |columns: &[u8]| run_program(&passing, &rows_of_scores(0, 2, columns, 60), request);
+    let [found, known, of_words] = [&columns, &columns, &other].map(|columns| run(columns).0);
+    assert!(known > found, "{known} {found}");
+    assert_eq!(of_words, found);
 }
