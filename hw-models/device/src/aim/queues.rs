@@ -29,32 +29,51 @@
 
 use super::channels::{Beat, WORD_TO_READ, read_to_result};
 use super::device::AimDevice;
-use super::epu::Sum;
 use super::layout::word_of;
 use super::mode::{Mode, Modes};
 use super::module::Module;
-use super::program::{Stretch, Work};
+use super::program::{Filling, Stretch, Work};
 use super::requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
 use super::units::{Elements, RankController, SLOTS};
 use crate::accounts::Gap;
 use crate::device::Device;
 use crate::gemv::IoBuffers;
 use std::collections::VecDeque;
-use std::iter::Peekable;
 
-/// A word of a filling on its way to the global buffers.
-#[derive(Clone, Copy)]
+/// A word of a filling: on its way to the global buffers, or the next that goes there.
+#[derive(Clone, Copy, Debug, Default)]
 struct Fill {
     filling: usize,
     number: usize,
-    last: bool,
 }
 
-/// A column, and the filling that it needs.
-#[derive(Clone, Copy)]
+/// A column of a stretch: on its way to the pins, or the next that goes there.
+#[derive(Clone, Copy, Debug, Default)]
 struct Read {
+    stretch: usize,
+    number: usize,
+}
+
+/// A column of the banks, what is done with it, and the filling that it needs.
+struct Column {
+    row: usize,
+    column: usize,
+    beat: Beat,
     filling: usize,
-    read: AllBankRead,
+}
+
+impl Column {
+    fn request(&self, gap: Gap) -> AllBankRead {
+        let Self { row, column, beat, filling: _ } = *self;
+        AllBankRead { row, column, beat, gap }
+    }
+}
+
+/// What the data lines are asked for.
+#[derive(Clone, Copy, Debug)]
+enum ForBus {
+    Fill(Fill),
+    Results,
 }
 
 /// tCK from the cycle of a request to its command, if nothing is before it: in the first slot for a column, in
@@ -83,15 +102,16 @@ pub struct Queues<'a> {
     operand_tck: u64,
     /// From RD_RESULT until its results have left.
     results_tck: u64,
-    fills: Peekable<Box<dyn Iterator<Item = Fill> + 'a>>,
-    /// Words that were not offered so far.
-    words_left: usize,
-    reads: Peekable<Box<dyn Iterator<Item = Read> + 'a>>,
-    sums: std::slice::Iter<'a, Sum>,
-    /// Of each filling whose words are all on the pins or past them: from when on it can be read.
-    readable_tck: Vec<u64>,
+    /// The first column has nothing before it in its run.
+    opens: bool,
+    /// What was not offered so far: the next word, the next column, and the next results.
+    fill: Fill,
+    read: Read,
+    sum: usize,
     /// Fillings whose last column is on the pins or past them.
     released: usize,
+    /// Of each filling behind these whose words are all on the pins or past them: from when on it can be read.
+    readable_tck: VecDeque<u64>,
     /// Sums whose last column was asked for, and whose results have left.
     asked_sums: usize,
     left_sums: usize,
@@ -99,11 +119,11 @@ pub struct Queues<'a> {
     /// first. Those that RD_RESULT was taken for are none of them.
     ready_tck: VecDeque<u64>,
     /// What the controller has of the reads and of the bus requests.
-    taken_reads: VecDeque<Read>,
-    taken_bus: VecDeque<(BusRequest, Option<Fill>)>,
-    /// What is offered.
-    offered_read: Option<Read>,
-    offered_bus: Option<(BusRequest, Option<Fill>)>,
+    taken_reads: VecDeque<(Read, Gap)>,
+    taken_bus: VecDeque<ForBus>,
+    /// What is offered, and why a column comes no sooner.
+    offered_read: Option<(Read, Gap)>,
+    offered_bus: Option<ForBus>,
     /// The row of the last column that was asked for.
     row: Option<usize>,
     /// The next column was held back for the sake of the buffers.
@@ -116,12 +136,6 @@ impl<'a> Queues<'a> {
         let options = module.options();
         let single = options.io_buffers == IoBuffers::Single;
         let timing = &module.config().timing;
-        let fills = work.fillings.iter().enumerate().flat_map(|(filling, of)| {
-            (0..of.words).map(move |number| Fill { filling, number, last: number + 1 == of.words })
-        });
-        let reads = work.stretches.iter().enumerate().flat_map(move |(n, stretch)| {
-            (0..stretch.count).map(move |column| read(stretch, column, opens && n == 0))
-        });
         Self {
             work,
             operands,
@@ -132,12 +146,12 @@ impl<'a> Queues<'a> {
             modes: Modes::new(module.config(), &options, module.tck()),
             operand_tck: timing.cwl_gb_tck + timing.burst_tck,
             results_tck: timing.cl_reg_tck + timing.burst_tck,
-            fills: (Box::new(fills) as Box<dyn Iterator<Item = Fill>>).peekable(),
-            reads: (Box::new(reads) as Box<dyn Iterator<Item = Read>>).peekable(),
-            words_left: work.fillings.iter().map(|filling| filling.words).sum(),
-            sums: work.sums.iter(),
-            readable_tck: Vec::with_capacity(work.fillings.len()),
+            opens,
+            fill: Fill::default(),
+            read: Read::default(),
+            sum: 0,
             released: 0,
+            readable_tck: VecDeque::with_capacity(4),
             asked_sums: 0,
             left_sums: 0,
             ready_tck: VecDeque::with_capacity(4),
@@ -151,10 +165,10 @@ impl<'a> Queues<'a> {
     }
 
     /// Whether everything has been on the pins.
-    pub fn are_empty(&mut self) -> bool {
-        self.reads.peek().is_none()
-            && self.words_left == 0
-            && self.sums.len() == 0
+    pub fn are_empty(&self) -> bool {
+        self.next_read().is_none()
+            && self.next_fill().is_none()
+            && self.sum == self.work.sums.len()
             && self.offered_bus.is_none()
             && self.taken_bus.is_empty()
             && self.offered_read.is_none()
@@ -162,27 +176,47 @@ impl<'a> Queues<'a> {
             && self.left_sums == self.asked_sums
     }
 
+    /// The stretch of the next column that was not offered, if there is one.
+    fn next_read(&self) -> Option<&'a Stretch> {
+        self.work.stretches.get(self.read.stretch)
+    }
+
+    /// The filling of the next word that was not offered, if there is one.
+    fn next_fill(&self) -> Option<&'a Filling> {
+        self.work.fillings.get(self.fill.filling)
+    }
+
+    /// From when on a filling can be read, if its words are all on the pins or past them.
+    fn readable_tck(&self, filling: usize) -> Option<u64> {
+        self.readable_tck.get(filling.checked_sub(self.released)?).copied()
+    }
+
     /// Offers what may go, if nothing is offered.
     pub fn ask(&mut self, module: &Module, requests: &mut Requests) {
         let now = module.tck();
         if self.offered_read.is_none() {
             self.offer_read(now);
-            requests.array = self.offered_read.map(|read| ArrayRequest::Read(read.read));
+            requests.array = self.array_request();
         }
         if self.offered_bus.is_none() {
-            self.offer_bus(now, module);
-            requests.bus = self.offered_bus.map(|(request, _)| request);
+            requests.bus = self.offer_bus(now, module);
         }
+    }
+
+    /// The request of the column that is offered, if one is.
+    fn array_request(&self) -> Option<ArrayRequest> {
+        let (read, gap) = self.offered_read?;
+        Some(ArrayRequest::Read(self.column(read)?.request(gap)))
     }
 
     /// tCK from `now` on in which nothing else is offered, if nothing happens in them: up to the first that something here
     /// waits for. Not more than there are, but it may be fewer.
-    pub fn waits(&mut self, now: u64) -> u64 {
+    pub fn waits(&self, now: u64) -> u64 {
         let modes = [Mode::Banks, Mode::Registers].map(|mode| self.modes.earliest_tck(mode));
-        let filling = self.reads.peek().map(|read| read.filling);
-        let readable = filling.and_then(|filling| self.readable_tck.get(filling));
+        let filling = self.next_read().map(|stretch| stretch.filling);
+        let readable = filling.and_then(|filling| self.readable_tck(filling));
         let ready = self.ready_tck.iter().map(|ready| ready + LATE_TCK);
-        let to_column = readable.copied().into_iter().chain(modes);
+        let to_column = readable.into_iter().chain(modes);
         let to_bus = self.ready_tck.iter().copied().chain(modes);
         // What was reached behind the last cycle shows in the next one.
         let left =
@@ -196,63 +230,96 @@ impl<'a> Queues<'a> {
 
     /// Whether nothing is offered to the data lines or under way to them, nor will be before a column that ends a sum or
     /// releases a filling is on the pins.
-    pub fn leave_bus(&mut self) -> bool {
+    pub fn leave_bus(&self) -> bool {
         let in_turn = !self.single || self.left_sums == self.asked_sums;
         let may_fill = self.released + self.sides;
         self.offered_bus.is_none()
             && self.taken_bus.is_empty()
             && self.ready_tck.is_empty()
-            && self.fills.peek().is_none_or(|fill| !in_turn || fill.filling >= may_fill)
+            && (self.next_fill().is_none() || !in_turn || self.fill.filling >= may_fill)
     }
 
     /// The column that goes next, if it is offered now, and neither it nor the one on the pins begins a row, ends a sum or
     /// releases a filling.
-    pub fn next_of_run(&mut self, now: u64) -> Option<AllBankRead> {
-        let next = self.reads.peek().copied()?;
-        let shown = self.taken_reads.front()?.read;
-        let ends = [next.read.beat, shown.beat].iter().any(|beat| beat.last || beat.release);
+    pub fn next_of_run(&self, now: u64) -> Option<AllBankRead> {
+        let next = self.column(self.read)?;
+        let (shown, _) = *self.taken_reads.front()?;
+        let ends =
+            [next.beat, self.column(shown)?.beat].iter().any(|beat| beat.last || beat.release);
         let goes = self.offered_read.is_none()
             && !self.held
             && !ends
-            && !next.read.beat.first
-            && self.row == Some(next.read.row)
+            && !next.beat.first
+            && self.row == Some(next.row)
             && self.may_read(now, &next);
-        goes.then_some(next.read)
+        goes.then(|| next.request(self.gap(self.read)))
     }
 
     /// It is taken in the cycle that begins now, and one is on the pins.
     pub fn run_on(&mut self, now: u64) {
-        self.taken_reads.extend(self.reads.next());
+        self.taken_reads.push_back((self.read, self.gap(self.read)));
+        self.pass_read();
         self.taken_reads.pop_front();
         self.modes.see(Mode::Banks, now);
     }
 
+    /// A column of a stretch, if there is one.
+    fn column(&self, Read { stretch, number }: Read) -> Option<Column> {
+        let &Stretch { row, column, word, count, first, last, filling, release } =
+            self.work.stretches.get(stretch)?;
+        let (begins, ends) = (number == 0, number + 1 == count);
+        let beat = Beat {
+            word: word + number,
+            first: first && begins,
+            last: last && ends,
+            release: release && ends,
+        };
+        Some(Column { row, column: column + number, beat, filling })
+    }
+
+    /// The next column was offered.
+    fn pass_read(&mut self) {
+        let Read { stretch, number } = self.read;
+        let ends = self.next_read().is_none_or(|of| number + 1 == of.count);
+        self.read = match ends {
+            true => Read { stretch: stretch + 1, number: 0 },
+            false => Read { number: number + 1, stretch },
+        };
+    }
+
+    /// Why a column comes no sooner, if it was not held back.
+    fn gap(&self, Read { stretch, number }: Read) -> Gap {
+        if self.opens && stretch == 0 && number == 0 { Gap::Fill } else { Gap::Bubble }
+    }
+
     fn offer_read(&mut self, now: u64) {
-        let Some(mut next) = self.reads.peek().copied() else { return };
+        let Some(next) = self.column(self.read) else { return };
         if !self.may_read(now, &next) {
             self.held = true;
             return;
         }
-        self.reads.next();
-        if std::mem::take(&mut self.held) && next.read.gap == Gap::Bubble {
-            next.read.gap = Gap::Io;
-        }
-        self.row = Some(next.read.row);
-        self.asked_sums += usize::from(next.read.beat.last);
-        self.offered_read = Some(next);
+        let is_held = std::mem::take(&mut self.held);
+        let gap = match self.gap(self.read) {
+            Gap::Bubble if is_held => Gap::Io,
+            gap => gap,
+        };
+        self.offered_read = Some((self.read, gap));
+        self.pass_read();
+        self.row = Some(next.row);
+        self.asked_sums += usize::from(next.beat.last);
     }
 
-    fn may_read(&self, now: u64, next: &Read) -> bool {
+    fn may_read(&self, now: u64, next: &Column) -> bool {
         if now + TO_COLUMN_TCK < self.modes.earliest_tck(Mode::Banks) {
             return false;
         }
         // Its tile is there, or will be when its row is open: that takes longer than a word.
-        let Some(&readable_tck) = self.readable_tck.get(next.filling) else { return false };
-        let opens_row = self.row != Some(next.read.row);
+        let Some(readable_tck) = self.readable_tck(next.filling) else { return false };
+        let opens_row = self.row != Some(next.row);
         if !opens_row && now + TO_COLUMN_TCK < readable_tck {
             return false;
         }
-        let Beat { first, last, .. } = next.read.beat;
+        let Beat { first, last, .. } = next.beat;
         if self.single {
             // In order: the results before it have left.
             !first || self.left_sums == self.asked_sums
@@ -269,12 +336,12 @@ impl<'a> Queues<'a> {
             return true;
         }
         // RD_RESULTs that nothing else is before.
-        let in_front = self.taken_bus.iter().take_while(|(_, fill)| fill.is_none()).count();
+        let in_front = self.taken_bus.iter().take_while(|of| matches!(of, ForBus::Results)).count();
         if before <= self.left_sums + in_front {
             return true;
         }
         // Soon, as no word of a vector is in the way: the lines need long to turn round for one.
-        let no_words = self.taken_bus.len() == in_front && self.words_left == 0;
+        let no_words = self.taken_bus.len() == in_front && self.next_fill().is_none();
         let nth = before - self.left_sums - in_front - 1;
         no_words
             && self.offered_bus.is_none()
@@ -284,31 +351,43 @@ impl<'a> Queues<'a> {
                 .is_some_and(|ready| ready + LATE_TCK <= now + self.to_result_tck)
     }
 
-    fn offer_bus(&mut self, now: u64, module: &Module) {
+    fn offer_bus(&mut self, now: u64, module: &Module) -> Option<BusRequest> {
         if now + TO_BUS_TCK < self.modes.earliest_tck(Mode::Registers) {
-            return;
+            return None;
         }
         let ready = |&tck: &u64| now + TO_BUS_TCK >= tck;
         if self.ready_tck.front().is_some_and(ready)
-            && let Some(&sum) = self.sums.next()
+            && let Some(&sum) = self.work.sums.get(self.sum)
         {
             self.ready_tck.pop_front();
-            self.offered_bus = Some((BusRequest::Results(sum), None));
-            return;
+            self.sum += 1;
+            self.offered_bus = Some(ForBus::Results);
+            return Some(BusRequest::Results(sum));
         }
-        let (released, sides) = (self.released, self.sides);
         // In order: all results before it have left.
         let in_turn = !self.single || self.left_sums == self.asked_sums;
-        let fill = self.fills.next_if(|fill| in_turn && fill.filling < released + sides);
-        self.words_left -= usize::from(fill.is_some());
-        self.offered_bus = fill.map(|fill| (self.operand(fill, module), Some(fill)));
+        let is_free = self.fill.filling < self.released + self.sides;
+        let filling = self.next_fill().filter(|_| in_turn && is_free)?;
+        let fill @ Fill { filling: of, number } = self.fill;
+        self.fill = match number + 1 == filling.words {
+            true => Fill { filling: of + 1, number: 0 },
+            false => Fill { number: number + 1, filling: of },
+        };
+        self.offered_bus = Some(ForBus::Fill(fill));
+        Some(self.operand(fill, module))
     }
 
     /// The request of a word.
-    fn operand(&self, Fill { filling, number, last }: Fill, module: &Module) -> BusRequest {
+    fn operand(&self, fill: Fill, module: &Module) -> BusRequest {
         let kept = |place, count| module.gpr(place, count);
-        let word = self.work.fillings[filling].word(number, self.operands, kept);
-        BusRequest::Operand { number, word: word_of(&word, 0), last }
+        let word = self.work.fillings[fill.filling].word(fill.number, self.operands, kept);
+        let last = self.is_last(fill);
+        BusRequest::Operand { number: fill.number, word: word_of(&word, 0), last }
+    }
+
+    /// Whether a word is the last of its filling.
+    fn is_last(&self, Fill { filling, number }: Fill) -> bool {
+        self.work.fillings.get(filling).is_some_and(|filling| number + 1 == filling.words)
     }
 
     /// What happened in a cycle that began at `now`.
@@ -330,47 +409,38 @@ impl<'a> Queues<'a> {
             }
         }
         if events.read
-            && let Some(Read { read, .. }) = self.taken_reads.pop_front()
+            && let Some((read, _)) = self.taken_reads.pop_front()
+            && let Some(Column { beat, .. }) = self.column(read)
         {
             let clock = now / 2;
-            self.released += usize::from(read.beat.release);
-            if read.beat.last {
+            if beat.release {
+                self.released += 1;
+                self.readable_tck.pop_front();
+            }
+            if beat.last {
                 self.ready_tck.push_back(2 * (clock + self.read_to_result) - 1);
             }
         }
         if (events.operand || events.results)
-            && let Some((_, fill)) = self.taken_bus.pop_front()
+            && let Some(of) = self.taken_bus.pop_front()
         {
-            match fill {
-                Some(Fill { last: true, .. }) => {
+            match of {
+                ForBus::Fill(fill) if self.is_last(fill) => {
                     let clock = (now + BUS_SLOT + self.operand_tck).div_ceil(2);
-                    self.readable_tck.push(2 * (clock + WORD_TO_READ) - 1);
+                    self.readable_tck.push_back(2 * (clock + WORD_TO_READ) - 1);
                 }
-                Some(_) => {}
-                None => self.left_sums += 1,
+                ForBus::Fill(_) => {}
+                ForBus::Results => self.left_sums += 1,
             }
         }
     }
 }
 
-/// A column of a stretch; `opens`: of the first of a run.
-fn read(stretch: &Stretch, n: usize, opens: bool) -> Read {
-    let &Stretch { row, column, word, count, first, last, filling, release } = stretch;
-    let (begins, ends) = (n == 0, n + 1 == count);
-    let beat = Beat {
-        word: word + n,
-        first: first && begins,
-        last: last && ends,
-        release: release && ends,
-    };
-    let gap = if opens && begins { Gap::Fill } else { Gap::Bubble };
-    Read { filling, read: AllBankRead { row, column: column + n, beat, gap } }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aim::program::{Filling, Source};
+    use crate::aim::epu::Sum;
+    use crate::aim::program::Source;
     use crate::aim::{AimOptions, AimUnits};
     use crate::config::Config;
 
@@ -401,18 +471,16 @@ mod tests {
         // Two sums are on their way: the older can be read from tCK 100 on.
         queues.asked_sums = 2;
         queues.ready_tck.extend([100, 116]);
-        let words_left = std::mem::take(&mut queues.words_left);
+        let fill = std::mem::replace(&mut queues.fill, Fill { filling: 1, number: 0 });
         let to_result_tck = queues.to_result_tck;
         assert!(!queues.has_room_for_results(100 + LATE_TCK - to_result_tck - 1));
         assert!(queues.has_room_for_results(100 + LATE_TCK - to_result_tck));
-        queues.words_left = words_left;
+        queues.fill = fill;
         assert!(!queues.has_room_for_results(200), "a word may go before its RD_RESULT");
 
         // Its RD_RESULT was taken, behind a word or before one.
         queues.ready_tck.pop_front();
-        let results = (BusRequest::Results(Sum { place: 0, goes_on: false }), None);
-        let fill = queues.fills.next().expect("there is a word");
-        queues.taken_bus.extend([(queues.operand(fill, &module), Some(fill)), results]);
+        queues.taken_bus.extend([ForBus::Fill(fill), ForBus::Results]);
         assert!(!queues.has_room_for_results(200));
         queues.taken_bus.rotate_left(1);
         assert!(queues.has_room_for_results(0));
