@@ -17,7 +17,7 @@ use crate::program::{Builder, Program, ProgramError, Template};
 use own::{CONTEXT, PRODUCT, SCORE, SOFTMAX, Words, is_short};
 use pimlico_device::aim::{
     AimDevice, AimHead, AimLayout, AimOptions, AimStart, AimUnits, Elements, Hub, MULTIPLIERS,
-    Module, RowWrites,
+    Module, RowWrites, SpanKind,
 };
 use pimlico_device::dispatch::DispatchError;
 use pimlico_device::{Config, ConfigError, DeviceError, PinWatch, Sent, SetUp, Statistics};
@@ -216,6 +216,11 @@ impl AimHost {
         let words = Program::new(close).words().map_err(no_program)?;
         let address = self.load(&words, &Run::default())?;
         self.device.run(AimStart { request: REQUEST, address, operands: &[] })
+    }
+
+    /// Spans of a kind that were known, and passed, since the reset: for tests.
+    pub fn passed_spans(&self, kind: SpanKind) -> u64 {
+        self.device.passed_spans(kind)
     }
 
     /// What lies in a column of a bank of a channel, by the row of a layout. It takes no time.

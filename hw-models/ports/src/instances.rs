@@ -30,6 +30,11 @@ impl<M: Model> Models<M> {
         Self((0..count).map(|_| M::new()).collect())
     }
 
+    /// The first of them, which stands for all where they have been told the same.
+    pub fn first(&self) -> Option<&M> {
+        self.0.first()
+    }
+
     /// The model, if there is but one.
     pub fn only(&mut self) -> Option<&mut M> {
         let Self(models) = self;

@@ -93,7 +93,7 @@ macro_rules! moves {
         }
     )*};
 }
-moves!(u8, u16, u32, u64);
+moves!(u8, u16, u32, u64, usize);
 
 impl<const WIDTH: u32> Moves for U<WIDTH> {
     const ABOVE: u32 = u64::BITS - WIDTH;
@@ -229,8 +229,8 @@ impl<'a> Walk<'a> {
     }
 
     /// A row of the banks: how far it is from the open one is the same.
-    pub fn row(&mut self, row: &mut u16) {
-        self.still(row.wrapping_sub(self.row));
+    pub fn row<T: Moves>(&mut self, row: &mut T) {
+        self.still((row.get() as u16).wrapping_sub(self.row));
         self.moves(row);
     }
 

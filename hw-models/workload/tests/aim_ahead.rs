@@ -4,12 +4,13 @@
 
 use super::cases::cases;
 use pimlico_device::aim::{
-    AimDevice, AimLayout, AimOptions, AimUnits, ArrayRequest, Module, Requests, Word,
+    AimDevice, AimHead, AimLayout, AimMapping, AimOptions, AimUnits, ArrayRequest, GLOBAL_WORDS,
+    Module, Order, Pu, Requests, SpanKind, Word,
 };
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{BusDriver, Config, Device, PinWatch, WriteRun};
+use pimlico_device::{BusDriver, Config, Device, PinWatch, Statistics, WriteRun};
 use pimlico_dpa::types::{PinCommand, Pins};
-use pimlico_host::aim::AimHost;
+use pimlico_host::aim::{AimAttention, AimHost};
 use pimlico_model::data::Distribution;
 use pimlico_ports::U;
 use pimlico_workload::attention::AttentionJob;
@@ -126,7 +127,7 @@ impl Matrices {
         let counted = format!("{} {:?}", module.tck(), module.end());
         let mut told = told.take();
         told.sort();
-        (told, counted, module.passed_rows())
+        (told, counted, module.passed_spans(SpanKind::Writes))
     }
 
     /// Compares. Returns how many rows were passed.
@@ -170,5 +171,124 @@ proptest! {
         [refresh, closes, takes] in any::<[bool; 3]>(),
     ) {
         Matrices { channels, sizes, refresh, closes, takes }.check();
+    }
+}
+
+/// What is computed without data, one behind the other: matrices, and heads with queries that share them.
+#[derive(Clone, Debug)]
+struct Computed {
+    options: AimOptions,
+    /// Rows and columns.
+    matrices: Vec<(usize, usize)>,
+    /// Elements of a vector, tokens and queries.
+    heads: Vec<(usize, usize, usize)>,
+}
+
+impl Computed {
+    /// Computes it. Returns what is told of the pins, what it has cost, and how many rows and chunks of scores were passed.
+    fn run(&self, steps: bool) -> (Vec<(u64, String)>, Vec<Statistics>, [u64; 2]) {
+        let config = Config::gddr6_aim();
+        let options = self.options;
+        let module = Module::new(config.clone(), AimUnits::models(&config, options), options);
+        let mut host = AimHost::new(if steps { module.stepping() } else { module });
+        let told = Rc::default();
+        host.watch(Box::new(Log { told: Rc::clone(&told), takes: true }));
+        host.leave_data_out();
+        let mut costs = Vec::new();
+        for &(rows, columns) in &self.matrices {
+            let layout = AimLayout::new(&config, &options, rows, columns, 0).expect("it fits");
+            host.hold(&[layout]).expect("there are rows");
+            let (_, cost) = host.product(&layout, &vec![0; columns]).expect("models alone");
+            costs.push(cost);
+            host.release(&[layout]);
+        }
+        for &(head_dim, context, queries) in &self.heads {
+            let head = AimHead::new(&config, &options, head_dim, context, 0).expect("it fits");
+            host.hold(&head.matrices()).expect("there are rows");
+            let query = vec![0; head_dim];
+            let of_queries = match options.shared_rows {
+                true => host.shared_attention(&head, &vec![&query[..]; queries], 0x3C00),
+                false => {
+                    let each = (0..queries).map(|_| host.attention(&head, &query, 0x3C00));
+                    each.collect()
+                }
+            };
+            costs.extend(of_queries.expect("models alone").into_iter().flat_map(
+                |AimAttention { score, softmax, context }| {
+                    [score, softmax, context].map(|step| step.statistics)
+                },
+            ));
+            host.release(&head.matrices());
+        }
+        let passed = [SpanKind::Reads, SpanKind::Chunks].map(|kind| host.passed_spans(kind));
+        let mut told = told.take();
+        told.sort();
+        (told, costs, passed)
+    }
+
+    /// Compares. Returns how many rows and chunks of scores were passed.
+    fn check(&self) -> [u64; 2] {
+        let (told, costs, passed) = self.run(false);
+        let (told_stepped, costs_stepped, none) = self.run(true);
+        let differs = told.iter().zip(&told_stepped).find(|(one, other)| one != other);
+        assert_eq!((differs, told.len()), (None, told_stepped.len()));
+        assert_eq!(costs, costs_stepped);
+        assert_eq!(none, [0; 2]);
+        passed
+    }
+}
+
+#[test]
+fn most_rows_that_are_read_and_most_chunks_are_passed() {
+    // Of 160 rows of a matrix, two of which are a span, of 256 of K and V, and of 2048 chunks, each taken twice.
+    for (refresh, least) in [(false, [60, 90, 2000]), (true, [30, 40, 1700])] {
+        let options = AimOptions { channels: 1, refresh, ..AimOptions::default() };
+        let (matrices, heads) = (vec![(16 * 40, 4096)], vec![(128, 16 * 1024, 1)]);
+        let of_matrix = Computed { options, matrices, heads: Vec::new() }.check();
+        let of_head = Computed { options, matrices: Vec::new(), heads }.check();
+        let passed = [of_matrix[0], of_head[0], of_head[1]];
+        let are_most = passed.iter().zip(least).all(|(passed, least)| *passed >= least);
+        assert!(are_most, "refresh {refresh}: {passed:?}");
+    }
+}
+
+fn computed() -> impl Strategy<Value = Computed> {
+    let flags = any::<[bool; 6]>();
+    let numbers =
+        (1..=2_usize, 1..=64_usize, 1..=Pu::LATENCY, prop::sample::select(vec![2, 4, 8, 16]));
+    let matrices = prop::collection::vec((1..=600_usize, 16..=5000_usize), 0..=2);
+    let heads = prop::collection::vec(
+        (prop::sample::select(vec![32, 64, 80, 128]), 1..=3000_usize, 1..=2_usize),
+        0..=2,
+    );
+    (flags, numbers, matrices, heads).prop_map(|(flags, numbers, matrices, heads)| {
+        let [refresh, mode_change, shared_rows, single, outputs, of_tiles] = flags;
+        let (channels, tile_words, pu_clocks, softmax_lanes) = numbers;
+        let order = if outputs { Order::OutputStationary } else { Order::InputStationary };
+        let tile_words = if of_tiles { tile_words } else { GLOBAL_WORDS };
+        let mapping = AimMapping { order, tile_words, k_row_tokens: None };
+        let io_buffers = if single { IoBuffers::Single } else { IoBuffers::PingPong };
+        let pu_clocks = if of_tiles { pu_clocks } else { Pu::LATENCY };
+        let options = AimOptions {
+            channels,
+            io_buffers,
+            refresh,
+            mode_change,
+            mapping,
+            pu_clocks,
+            softmax_lanes,
+            head_pipeline: false,
+            shared_rows,
+        };
+        Computed { options, matrices, heads }
+    })
+}
+
+proptest! {
+    #![proptest_config(cases(12))]
+
+    #[test]
+    fn operators_without_data_are_alike(computed in computed()) {
+        computed.check();
     }
 }

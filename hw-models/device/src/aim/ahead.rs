@@ -6,7 +6,7 @@
 //! * WRs to open rows follow each other ([`Module::write_on`]), one in each cycle.
 //! * So do the columns of a row ([`Module::read_on`]), while nothing is on the data lines, and nothing could be.
 //!
-//! (Of writes without data whole rows are known: see `rows`.)
+//! (Without data, whole rows are known: see `known`.)
 //!
 //! It needs models, as of others the state is not known; with a waveform every tCK is stepped.
 

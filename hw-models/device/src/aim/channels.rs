@@ -21,6 +21,7 @@ use pimlico_units::arith::{Binary16, Fp};
 use pimlico_units::bank::{
     PingpongBufferIn, PingpongBufferOut, TreeBeat, TreePuIn, TreePuOut, TreePus,
 };
+use pimlico_units::lap::Walk;
 use std::any::Any;
 
 /// Clocks from a column to the first in which its result can be read, if it ends a sum, of PUs that take so many from a
@@ -51,6 +52,15 @@ pub struct Beat {
     pub last: bool,
     /// No other needs the words that are there: the side is given back.
     pub release: bool,
+}
+
+impl Beat {
+    /// Goes over all of it, for [laps](pimlico_units::lap).
+    pub(super) fn walk(&self, walk: &mut Walk<'_>) {
+        let Self { word, first, last, release } = self;
+        walk.size(*word);
+        [first, last, release].into_iter().for_each(|flag| walk.still(*flag));
+    }
 }
 
 /// What comes to the channels in a clock.
@@ -255,6 +265,42 @@ impl Channels {
             u64::from(score.to_bits())
         };
         std::array::from_fn(|part| (0..4).map(|n| bits(4 * part + n) << (16 * n)).sum())
+    }
+
+    /// Goes over what of them is no data, for [laps](pimlico_units::lap).
+    pub fn walk(&self, walk: &mut Walk<'_>) {
+        let Self {
+            pus,
+            shows_ports,
+            pu_in: _,
+            pu_out: _,
+            column: _,
+            words: _,
+            beat,
+            new_results: _,
+            global,
+            // Read in their own clock alone.
+            global_in: _,
+            global_out: _,
+            results,
+            results_rest,
+            results_in,
+            results_out,
+            column_clocks: _,
+            clocks_left,
+        } = self;
+        match vectors(&**pus, *shows_ports) {
+            Some(vectors) => vectors.walk(walk),
+            None => walk.refuse_if(true),
+        }
+        walk.refuse_if(!*results_rest);
+        walk.still(beat.is_some());
+        beat.iter().for_each(|beat| beat.walk(walk));
+        global.walk(walk);
+        results.walk(walk);
+        walk.still(results_in[0].read_valid_i);
+        walk.still(results_out[0].data_valid_o);
+        walk.still(*clocks_left);
     }
 
     /// Makes [`pu`](Self::pu) show the PUs' inputs, from the next column on. To be called where nothing is

@@ -207,11 +207,15 @@ impl Control {
         walk.still(*has_taken);
     }
 
-    /// What is owed and asked for of REFs, and cycles until one is due. Of models alone it is known.
+    /// What is owed and asked for of REFs, and cycles until one is due, which is for ever where there are none. Of models alone it
+    /// is known.
     pub fn refreshing(&mut self) -> Option<(Refreshing, u64)> {
         let (asked, heard) = (self.refresh, self.heard);
         let (_, refresh_manager) = self.models()?;
-        let left = refresh_manager.left();
+        let left = match refresh_manager.left() {
+            0 => u64::MAX,
+            left => left,
+        };
         Some((Refreshing { manager: refresh_manager.with_left(0), asked, heard }, left))
     }
 
@@ -219,7 +223,7 @@ impl Control {
     pub fn set_refreshing(&mut self, refreshing: Refreshing, left: u64) {
         let Refreshing { manager, asked, heard } = refreshing;
         if let Some((_, refresh_manager)) = self.models() {
-            *refresh_manager = manager.with_left(left);
+            *refresh_manager = manager.with_left(if left == u64::MAX { 0 } else { left });
             (self.refresh, self.heard) = (asked, heard);
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What a host needs of a module of AiM channels, whoever executes it.
 
+use super::known::SpanKind;
 use super::layout::RowWrites;
 use super::units::{AimOptions, Elements};
 use crate::device::{Device, Loads};
@@ -45,6 +46,11 @@ pub trait AimDevice: Device + Loads {
     /// From the reset on, data are of no account: what is written need not be kept, and what is made may be anything.
     /// What happens, and when, stays as it is.
     fn leave_data_out(&mut self) {}
+
+    /// Spans of a kind that were known, and passed, since the reset: for tests.
+    fn passed_spans(&self, _: SpanKind) -> u64 {
+        0
+    }
 
     /// What lies in a column of a bank of a channel. It takes no time: the hub has no path from the banks to the host but
     /// that of results.

@@ -17,10 +17,12 @@
 use super::layout::{self, GPR};
 use super::softmax::{Given, Scores, Softmax, SoftmaxUnits, Weigh, Weighed};
 use super::units::{Adder, Word};
-use pimlico_ports::{Instances, Mismatch};
+use pimlico_ports::{Instances, Mismatch, Models};
 use pimlico_units::arith::{Binary16, Fp};
 use pimlico_units::gear::Gear1;
+use pimlico_units::lap::Walk;
 use pimlico_units::rank::{AdderUnitIn, AdderUnitOut};
+use std::any::Any;
 use std::collections::VecDeque;
 
 /// Lanes of an adder unit.
@@ -65,6 +67,8 @@ pub struct Epu {
     places: [Option<usize>; 2],
     /// The softmax unit, whose buffer is the GPR.
     softmax: Softmax,
+    /// No data are of account, nor where in the GPR they would be.
+    keeps_nothing: bool,
 }
 
 impl Epu {
@@ -82,6 +86,7 @@ impl Epu {
             begun: None,
             places: [None; 2],
             softmax: Softmax::new(softmax_unit, GPR),
+            keeps_nothing: false,
         }
     }
 
@@ -99,8 +104,14 @@ impl Epu {
         self.softmax.set_scale(scale);
     }
 
+    /// From the reset on no data are of account: all sums go to the same place.
+    pub fn leave_data_out(&mut self) {
+        self.keeps_nothing = true;
+    }
+
     /// A burst of results has come.
     pub fn take(&mut self, sum: Sum, burst: &[Word]) {
+        let sum = if self.keeps_nothing { Sum { place: 0, ..sum } } else { sum };
         if sum.goes_on {
             for first in [0, LANES] {
                 let half = |word: &Word| {
@@ -174,6 +185,35 @@ impl Epu {
     /// Whether nothing moves, and nothing would if clocks went by.
     pub fn rests(&self) -> bool {
         self.is_idle() && self.softmax.rests()
+    }
+
+    /// Goes over what of it is no number, for [laps](pimlico_units::lap), where it [keeps nothing](Self::leave_data_out).
+    pub fn walk(&mut self, walk: &mut Walk<'_>) {
+        let Self {
+            adder_units,
+            // Read in their own clock alone.
+            inputs: _,
+            outputs: _,
+            to_add,
+            begun,
+            places,
+            softmax,
+            keeps_nothing,
+        } = self;
+        walk.refuse_if(!*keeps_nothing);
+        let adder_units: &dyn Any = &**adder_units;
+        let adder_unit = adder_units.downcast_ref::<Models<Adder>>().and_then(Models::first);
+        walk.refuse_if(adder_unit.is_none());
+        adder_unit.into_iter().for_each(|unit| unit.walk(walk));
+        walk.size(to_add.len());
+        for half in to_add.iter().chain(&*begun) {
+            walk.size(half.place);
+        }
+        walk.still(begun.is_some());
+        for place in places {
+            walk.size(place.map_or(0, |place| place + 1));
+        }
+        softmax.walk(walk);
     }
 
     /// Whether nothing is left to add.

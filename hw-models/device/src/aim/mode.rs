@@ -15,6 +15,7 @@
 
 use super::units::AimOptions;
 use crate::config::Config;
+use pimlico_units::lap::Walk;
 
 /// A mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,15 @@ impl Modes {
     /// The first tCK at which a command of a mode may be on the pins.
     pub fn earliest_tck(&self, mode: Mode) -> u64 {
         if mode == self.mode { 0 } else { self.last_tck + self.change_tck }
+    }
+
+    /// Goes over all of it, for [laps](pimlico_units::lap), at `now`.
+    pub fn walk(&mut self, walk: &mut Walk<'_>, now: u64) {
+        let Self { mode, last_tck, change_tck } = self;
+        walk.still(*mode == Mode::Banks);
+        let mut from_tck = *last_tck + *change_tck;
+        walk.time(&mut from_tck, now);
+        *last_tck = from_tck - *change_tck;
     }
 
     /// A command of a mode was on the pins, and its data, if it has some, will have been at `at_tck`.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! The module: one cycle at a time, a tCCD.
 
+mod laps;
+
 use super::channels::{Arriving, Beat, Channels};
 use super::control::{Asked, Control};
 use super::epu::{Epu, SoftmaxRequest, Sum};
-use super::known::KnownRows;
+use super::known::Known;
 use super::layout::{RowWrites, Write, elements};
 use super::loaded::Loaded;
 use super::requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
@@ -25,7 +27,6 @@ use crate::statistics::Statistics;
 use crate::tape::Teller;
 use pimlico_dpa::types::{self, ArrayKind, LoadKind, PinCommand, Pins};
 use pimlico_ports::U;
-use pimlico_units::lap::Walk;
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
@@ -37,22 +38,6 @@ pub(super) struct Transfer {
     what: Carried,
     /// Those who watch the pins know of it.
     told: bool,
-}
-
-impl Transfer {
-    /// Goes over all of it that is no data, if it is of a write.
-    fn walk(&mut self, walk: &mut Walk<'_>, now: u64) {
-        let Self { from_tck, until_tck, what, told } = self;
-        walk.at(from_tck, now);
-        walk.at(until_tck, now);
-        walk.still(*told);
-        walk.still(matches!(what, Carried::Landed));
-        match what {
-            Carried::Landed => {}
-            Carried::Written(write) => write.walk(walk),
-            Carried::Operand(..) | Carried::Results(_) => walk.refuse_if(true),
-        }
-    }
 }
 
 /// What a burst carries.
@@ -104,8 +89,8 @@ pub struct Module {
     pub(super) wave: Option<AimWave>,
     /// Nothing is foreseen: every tCK is stepped.
     pub(super) steps_all: bool,
-    /// Of rows that are written without data.
-    pub(super) known_rows: KnownRows,
+    /// Of what is done without data.
+    pub(super) known: Known,
 }
 
 impl Module {
@@ -153,7 +138,7 @@ impl Module {
             teller: Teller::default(),
             wave: None,
             steps_all: false,
-            known_rows: KnownRows::default(),
+            known: Known::default(),
             config,
             options,
         }
@@ -171,6 +156,7 @@ impl Module {
     pub(super) fn leave_data_out(&mut self) {
         self.cells.keep_nothing();
         self.channels.leave_data_out(&self.options);
+        self.epu.leave_data_out();
     }
 
     /// What lies in a column of a bank of a channel.
@@ -412,59 +398,9 @@ impl Module {
         self.teller.takes(run)
     }
 
-    /// Goes over all of it that is not at rest where nothing but writes is under way, for [laps](pimlico_units::lap). Where something
-    /// else is, nothing is said; nor of data.
-    pub(super) fn walk(&mut self, walk: &mut Walk<'_>) {
-        walk.refuse_if(!self.rests());
-        let Self {
-            config: _,
-            options: _,
-            loaded: _,
-            tck,
-            control,
-            reads,
-            writes,
-            bus_requests,
-            open,
-            cells: _,
-            transfers,
-            column,
-            // The rest of them is at rest.
-            operand: _,
-            take_results,
-            channels: _,
-            results: _,
-            epu: _,
-            weighing: _,
-            weighed_tck: _,
-            accounts,
-            refreshed_tck,
-            teller: _,
-            wave: _,
-            steps_all: _,
-            known_rows: _,
-        } = self;
-        let has_reads = !reads.is_empty() || column.is_some();
-        walk.refuse_if(has_reads || *take_results || !bus_requests.is_empty());
-        control.walk(walk);
-        walk.size(writes.len());
-        writes.iter_mut().for_each(|write| write.walk(walk));
-        for row in open {
-            walk.still(row.is_some());
-            if let Some(row) = row {
-                walk_row(row, walk);
-            }
-        }
-        walk.size(transfers.len());
-        transfers.iter_mut().for_each(|transfer| transfer.walk(walk, *tck));
-        accounts.walk_without_reads(walk, *tck);
-        walk.time(refreshed_tck, *tck);
-        walk.moves(tck);
-    }
-
-    /// Whether rows are written without data, of which something may be known.
-    pub(super) fn writes_without_data(&self) -> bool {
-        self.cells.keeps_nothing() && self.rests()
+    /// Whether it has no data, and nobody looks at what spans leave out.
+    pub(super) fn has_spans(&self) -> bool {
+        self.cells.keeps_nothing() && !self.steps_all && self.wave.is_none()
     }
 
     /// tCK go by without an all-bank RD and without a REF.
@@ -550,27 +486,10 @@ impl Device for Module {
     }
 }
 
-/// A row of the banks.
-fn walk_row(row: &mut usize, walk: &mut Walk<'_>) {
-    let mut moved = *row as u16;
-    walk.row(&mut moved);
-    *row = moved.into();
-}
-
 /// A column that is written is in the arrays.
 fn land(cells: &mut Cells<Word>, write: &Write) {
     for (channel, word) in write.taken() {
         cells.write(channel * BANKS + write.bank, write.row, write.column, word);
-    }
-}
-
-impl Write {
-    /// Goes over all of it that is no data.
-    fn walk(&mut self, walk: &mut Walk<'_>) {
-        let Self { bank, row, column, words: _, channels: _ } = self;
-        walk.size(*bank);
-        walk_row(row, walk);
-        walk.size(*column);
     }
 }
 

@@ -27,11 +27,14 @@
 //! been written before it is read, and a result as well. What it would do wrong, the ports of the buffers
 //! show ([`Hazard`](crate::Hazard)).
 
+mod laps;
+
 use super::channels::{Beat, WORD_TO_READ, read_to_result};
 use super::device::AimDevice;
 use super::layout::word_of;
 use super::mode::{Mode, Modes};
 use super::module::Module;
+use super::place::{ColumnPlace, WordPlace, WorkPlace};
 use super::program::{Filling, Stretch, Work};
 use super::requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
 use super::units::{Elements, RankController, SLOTS};
@@ -39,20 +42,6 @@ use crate::accounts::Gap;
 use crate::device::Device;
 use crate::gemv::IoBuffers;
 use std::collections::VecDeque;
-
-/// A word of a filling: on its way to the global buffers, or the next that goes there.
-#[derive(Clone, Copy, Debug, Default)]
-struct Fill {
-    filling: usize,
-    number: usize,
-}
-
-/// A column of a stretch: on its way to the pins, or the next that goes there.
-#[derive(Clone, Copy, Debug, Default)]
-struct Read {
-    stretch: usize,
-    number: usize,
-}
 
 /// A column of the banks, what is done with it, and the filling that it needs.
 struct Column {
@@ -72,7 +61,7 @@ impl Column {
 /// What the data lines are asked for.
 #[derive(Clone, Copy, Debug)]
 enum ForBus {
-    Fill(Fill),
+    Word(WordPlace),
     Results,
 }
 
@@ -104,10 +93,8 @@ pub struct Queues<'a> {
     results_tck: u64,
     /// The first column has nothing before it in its run.
     opens: bool,
-    /// What was not offered so far: the next word, the next column, and the next results.
-    fill: Fill,
-    read: Read,
-    sum: usize,
+    /// What was not offered so far.
+    next: WorkPlace,
     /// Fillings whose last column is on the pins or past them.
     released: usize,
     /// Of each filling behind these whose words are all on the pins or past them: from when on it can be read.
@@ -119,10 +106,10 @@ pub struct Queues<'a> {
     /// first. Those that RD_RESULT was taken for are none of them.
     ready_tck: VecDeque<u64>,
     /// What the controller has of the reads and of the bus requests.
-    taken_reads: VecDeque<(Read, Gap)>,
+    taken_reads: VecDeque<(ColumnPlace, Gap)>,
     taken_bus: VecDeque<ForBus>,
     /// What is offered, and why a column comes no sooner.
-    offered_read: Option<(Read, Gap)>,
+    offered_read: Option<(ColumnPlace, Gap)>,
     offered_bus: Option<ForBus>,
     /// The row of the last column that was asked for.
     row: Option<usize>,
@@ -147,9 +134,7 @@ impl<'a> Queues<'a> {
             operand_tck: timing.cwl_gb_tck + timing.burst_tck,
             results_tck: timing.cl_reg_tck + timing.burst_tck,
             opens,
-            fill: Fill::default(),
-            read: Read::default(),
-            sum: 0,
+            next: WorkPlace::default(),
             released: 0,
             readable_tck: VecDeque::with_capacity(4),
             asked_sums: 0,
@@ -168,7 +153,7 @@ impl<'a> Queues<'a> {
     pub fn are_empty(&self) -> bool {
         self.next_read().is_none()
             && self.next_fill().is_none()
-            && self.sum == self.work.sums.len()
+            && self.next.sum == self.work.sums.len()
             && self.offered_bus.is_none()
             && self.taken_bus.is_empty()
             && self.offered_read.is_none()
@@ -178,12 +163,12 @@ impl<'a> Queues<'a> {
 
     /// The stretch of the next column that was not offered, if there is one.
     fn next_read(&self) -> Option<&'a Stretch> {
-        self.work.stretches.get(self.read.stretch)
+        self.work.stretches.get(self.next.read.stretch)
     }
 
     /// The filling of the next word that was not offered, if there is one.
     fn next_fill(&self) -> Option<&'a Filling> {
-        self.work.fillings.get(self.fill.filling)
+        self.work.fillings.get(self.next.fill.filling)
     }
 
     /// From when on a filling can be read, if its words are all on the pins or past them.
@@ -236,13 +221,13 @@ impl<'a> Queues<'a> {
         self.offered_bus.is_none()
             && self.taken_bus.is_empty()
             && self.ready_tck.is_empty()
-            && (self.next_fill().is_none() || !in_turn || self.fill.filling >= may_fill)
+            && (self.next_fill().is_none() || !in_turn || self.next.fill.filling >= may_fill)
     }
 
     /// The column that goes next, if it is offered now, and neither it nor the one on the pins begins a row, ends a sum or
     /// releases a filling.
     pub fn next_of_run(&self, now: u64) -> Option<AllBankRead> {
-        let next = self.column(self.read)?;
+        let next = self.column(self.next.read)?;
         let (shown, _) = *self.taken_reads.front()?;
         let ends =
             [next.beat, self.column(shown)?.beat].iter().any(|beat| beat.last || beat.release);
@@ -252,19 +237,19 @@ impl<'a> Queues<'a> {
             && !next.beat.first
             && self.row == Some(next.row)
             && self.may_read(now, &next);
-        goes.then(|| next.request(self.gap(self.read)))
+        goes.then(|| next.request(self.gap(self.next.read)))
     }
 
     /// It is taken in the cycle that begins now, and one is on the pins.
     pub fn run_on(&mut self, now: u64) {
-        self.taken_reads.push_back((self.read, self.gap(self.read)));
+        self.taken_reads.push_back((self.next.read, self.gap(self.next.read)));
         self.pass_read();
         self.taken_reads.pop_front();
         self.modes.see(Mode::Banks, now);
     }
 
     /// A column of a stretch, if there is one.
-    fn column(&self, Read { stretch, number }: Read) -> Option<Column> {
+    fn column(&self, ColumnPlace { stretch, number }: ColumnPlace) -> Option<Column> {
         let &Stretch { row, column, word, count, first, last, filling, release } =
             self.work.stretches.get(stretch)?;
         let (begins, ends) = (number == 0, number + 1 == count);
@@ -279,31 +264,31 @@ impl<'a> Queues<'a> {
 
     /// The next column was offered.
     fn pass_read(&mut self) {
-        let Read { stretch, number } = self.read;
+        let ColumnPlace { stretch, number } = self.next.read;
         let ends = self.next_read().is_none_or(|of| number + 1 == of.count);
-        self.read = match ends {
-            true => Read { stretch: stretch + 1, number: 0 },
-            false => Read { number: number + 1, stretch },
+        self.next.read = match ends {
+            true => ColumnPlace { stretch: stretch + 1, number: 0 },
+            false => ColumnPlace { number: number + 1, stretch },
         };
     }
 
     /// Why a column comes no sooner, if it was not held back.
-    fn gap(&self, Read { stretch, number }: Read) -> Gap {
+    fn gap(&self, ColumnPlace { stretch, number }: ColumnPlace) -> Gap {
         if self.opens && stretch == 0 && number == 0 { Gap::Fill } else { Gap::Bubble }
     }
 
     fn offer_read(&mut self, now: u64) {
-        let Some(next) = self.column(self.read) else { return };
+        let Some(next) = self.column(self.next.read) else { return };
         if !self.may_read(now, &next) {
             self.held = true;
             return;
         }
         let is_held = std::mem::take(&mut self.held);
-        let gap = match self.gap(self.read) {
+        let gap = match self.gap(self.next.read) {
             Gap::Bubble if is_held => Gap::Io,
             gap => gap,
         };
-        self.offered_read = Some((self.read, gap));
+        self.offered_read = Some((self.next.read, gap));
         self.pass_read();
         self.row = Some(next.row);
         self.asked_sums += usize::from(next.beat.last);
@@ -357,28 +342,28 @@ impl<'a> Queues<'a> {
         }
         let ready = |&tck: &u64| now + TO_BUS_TCK >= tck;
         if self.ready_tck.front().is_some_and(ready)
-            && let Some(&sum) = self.work.sums.get(self.sum)
+            && let Some(&sum) = self.work.sums.get(self.next.sum)
         {
             self.ready_tck.pop_front();
-            self.sum += 1;
+            self.next.sum += 1;
             self.offered_bus = Some(ForBus::Results);
             return Some(BusRequest::Results(sum));
         }
         // In order: all results before it have left.
         let in_turn = !self.single || self.left_sums == self.asked_sums;
-        let is_free = self.fill.filling < self.released + self.sides;
+        let is_free = self.next.fill.filling < self.released + self.sides;
         let filling = self.next_fill().filter(|_| in_turn && is_free)?;
-        let fill @ Fill { filling: of, number } = self.fill;
-        self.fill = match number + 1 == filling.words {
-            true => Fill { filling: of + 1, number: 0 },
-            false => Fill { number: number + 1, filling: of },
+        let fill @ WordPlace { filling: of, number } = self.next.fill;
+        self.next.fill = match number + 1 == filling.words {
+            true => WordPlace { filling: of + 1, number: 0 },
+            false => WordPlace { number: number + 1, filling: of },
         };
-        self.offered_bus = Some(ForBus::Fill(fill));
+        self.offered_bus = Some(ForBus::Word(fill));
         Some(self.operand(fill, module))
     }
 
     /// The request of a word.
-    fn operand(&self, fill: Fill, module: &Module) -> BusRequest {
+    fn operand(&self, fill: WordPlace, module: &Module) -> BusRequest {
         let kept = |place, count| module.gpr(place, count);
         let word = self.work.fillings[fill.filling].word(fill.number, self.operands, kept);
         let last = self.is_last(fill);
@@ -386,7 +371,7 @@ impl<'a> Queues<'a> {
     }
 
     /// Whether a word is the last of its filling.
-    fn is_last(&self, Fill { filling, number }: Fill) -> bool {
+    fn is_last(&self, WordPlace { filling, number }: WordPlace) -> bool {
         self.work.fillings.get(filling).is_some_and(|filling| number + 1 == filling.words)
     }
 
@@ -425,11 +410,11 @@ impl<'a> Queues<'a> {
             && let Some(of) = self.taken_bus.pop_front()
         {
             match of {
-                ForBus::Fill(fill) if self.is_last(fill) => {
+                ForBus::Word(fill) if self.is_last(fill) => {
                     let clock = (now + BUS_SLOT + self.operand_tck).div_ceil(2);
                     self.readable_tck.push_back(2 * (clock + WORD_TO_READ) - 1);
                 }
-                ForBus::Fill(_) => {}
+                ForBus::Word(_) => {}
                 ForBus::Results => self.left_sums += 1,
             }
         }
@@ -471,16 +456,16 @@ mod tests {
         // Two sums are on their way: the older can be read from tCK 100 on.
         queues.asked_sums = 2;
         queues.ready_tck.extend([100, 116]);
-        let fill = std::mem::replace(&mut queues.fill, Fill { filling: 1, number: 0 });
+        let fill = std::mem::replace(&mut queues.next.fill, WordPlace { filling: 1, number: 0 });
         let to_result_tck = queues.to_result_tck;
         assert!(!queues.has_room_for_results(100 + LATE_TCK - to_result_tck - 1));
         assert!(queues.has_room_for_results(100 + LATE_TCK - to_result_tck));
-        queues.fill = fill;
+        queues.next.fill = fill;
         assert!(!queues.has_room_for_results(200), "a word may go before its RD_RESULT");
 
         // Its RD_RESULT was taken, behind a word or before one.
         queues.ready_tck.pop_front();
-        queues.taken_bus.extend([ForBus::Fill(fill), ForBus::Results]);
+        queues.taken_bus.extend([ForBus::Word(fill), ForBus::Results]);
         assert!(!queues.has_room_for_results(200));
         queues.taken_bus.rotate_left(1);
         assert!(queues.has_room_for_results(0));

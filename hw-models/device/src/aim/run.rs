@@ -7,12 +7,13 @@
 //! the hub's (`rtl/module/aim_hub.md`). A phase begins when the one before it is done, and a CLOSE_ALL ends when no REF is owed.
 
 use super::device::{AimDevice, AimStart};
+use super::known::SpanKind;
 use super::layout::RowWrites;
 use super::module::Module;
 use super::program::{Phase, Work, phases};
 use super::queues::Queues;
 use super::requests::{ArrayRequest, Events, Requests};
-use super::rows::RowOutcome;
+use super::spans::{ChunkSpans, ReadSpans, WriteSpans};
 use super::units::{AimOptions, Elements};
 use super::weigh::Weighing;
 use crate::device::Device;
@@ -31,12 +32,13 @@ impl AimDevice for Module {
     fn write(&mut self, rows: &mut dyn Iterator<Item = RowWrites<'_>>) -> Result<(), DeviceError> {
         let mut kept = None;
         for writes in rows {
-            if let RowOutcome::Stepped(begin) = self.begin_row(&writes, kept.take()) {
+            let mut spans = WriteSpans::new(&writes);
+            kept = self.mark(&mut spans, kept);
+            if !spans.are_done {
                 self.write_row(&writes)?;
-                kept = begin;
             }
         }
-        self.leave_rows();
+        self.leave_spans();
         Ok(())
     }
 
@@ -84,10 +86,21 @@ impl AimDevice for Module {
     }
 
     fn finish_softmax(&mut self) -> Result<u64, DeviceError> {
-        while self.weighing.is_some() {
+        let (mut kept, mut marked) = (None, None);
+        while let Some(weighing) = &self.weighing {
+            let chunks = Some(weighing.chunks());
+            if chunks != marked {
+                kept = self.mark(&mut ChunkSpans, kept);
+                marked = self.weighing.as_ref().map(Weighing::chunks);
+            }
             self.step(&mut Requests::default())?;
         }
+        self.leave_spans();
         Ok(self.weighed_tck)
+    }
+
+    fn passed_spans(&self, kind: SpanKind) -> u64 {
+        self.known.passed(kind)
     }
 
     fn stored(&self, channel: usize, bank: usize, row: usize, column: usize) -> Elements {
@@ -130,7 +143,14 @@ impl Module {
         let mut queues = Queues::new(self, work, operands, opens);
         let mut requests = Requests::default();
         let mut last_event_tck = self.tck();
+        let (mut kept, mut marked) = (None, None);
         while !queues.are_empty() {
+            if queues.begins_row().is_some_and(|row| marked != Some(row)) {
+                let mut spans = ReadSpans { queues: &mut queues, requests: &mut requests };
+                kept = self.mark(&mut spans, kept);
+                marked = queues.begins_row();
+                last_event_tck = self.tck();
+            }
             let now = self.tck();
             queues.ask(self, &mut requests);
             let events = self.step(&mut requests)?;
@@ -143,6 +163,7 @@ impl Module {
             }
             be_patient(last_event_tck, now)?;
         }
+        self.leave_spans();
         Ok(())
     }
 

@@ -12,6 +12,7 @@ use super::back_end::BackEnd;
 use pimlico_ports::{Instances, Mismatch, Models, U};
 use pimlico_units::arith::{Binary16, Fp};
 use pimlico_units::gear::{Gear2, Gear4, Lanes8, Lanes16, Width};
+use pimlico_units::lap::Walk;
 use pimlico_units::rank::{SoftmaxUnit, SoftmaxUnitIn, SoftmaxUnitOut};
 use std::any::Any;
 use std::collections::VecDeque;
@@ -84,6 +85,23 @@ impl SoftmaxUnits {
             Self::Four(unit) => is_model(&**unit),
             Self::Eight(unit) => is_model(&**unit),
             Self::Sixteen(unit) => is_model(&**unit),
+        }
+    }
+
+    /// Goes over what of it is no number of the softmax, if it is a model.
+    fn walk(&self, walk: &mut Walk<'_>) {
+        fn of<G: Width>(unit: &dyn Instances<Unit<G>>, walk: &mut Walk<'_>) {
+            let unit: &dyn Any = unit;
+            match unit.downcast_ref::<Models<Unit<G>>>().and_then(Models::first) {
+                Some(unit) => unit.walk(walk),
+                None => walk.refuse_if(true),
+            }
+        }
+        match self {
+            Self::Two(unit) => of(&**unit, walk),
+            Self::Four(unit) => of(&**unit, walk),
+            Self::Eight(unit) => of(&**unit, walk),
+            Self::Sixteen(unit) => of(&**unit, walk),
         }
     }
 
@@ -240,6 +258,21 @@ impl Softmax {
     /// Whether nothing moves in the unit.
     pub fn rests(&self) -> bool {
         self.is_model && self.idle_clocks >= RESTS
+    }
+
+    /// Goes over all of it but its data, for [laps](pimlico_units::lap).
+    pub fn walk(&mut self, walk: &mut Walk<'_>) {
+        let Self { unit, is_model, scale: _, buffer: _, scaling, idle_clocks } = self;
+        walk.refuse_if(!*is_model);
+        walk.still((*idle_clocks).min(RESTS));
+        if *idle_clocks < RESTS {
+            unit.walk(walk);
+            walk.size(scaling.len());
+            for (place, count) in scaling {
+                walk.moves(place);
+                walk.size(*count);
+            }
+        }
     }
 
     /// What is at some places.

@@ -9,6 +9,7 @@ use pimlico_ports::{Instances, Mismatch, Models};
 use pimlico_units::arith::Binary16;
 use pimlico_units::bank::{PingpongBuffer, PingpongBufferIn, PingpongBufferOut, TreePu, TreePus};
 use pimlico_units::gear::Gear1;
+use pimlico_units::lap::Walk;
 use pimlico_units::rank::{AdderUnit, RefreshManager};
 
 use std::any::Any;
@@ -182,6 +183,26 @@ impl<const DEPTH: usize> IoBufferUnits<DEPTH> {
         };
         units.is::<Models<PingpongBuffer<Word, DEPTH, true>>>()
             || units.is::<Models<PingpongBuffer<Word, DEPTH, false>>>()
+    }
+
+    /// Goes over what of the first is no word, for [laps](pimlico_units::lap): all of them are told the same.
+    pub(super) fn walk(&self, walk: &mut Walk<'_>) {
+        fn of<const DEPTH: usize, const SIDES: bool>(
+            units: &dyn Instances<PingpongBuffer<Word, DEPTH, SIDES>>,
+            walk: &mut Walk<'_>,
+        ) {
+            let units: &dyn Any = units;
+            type Buffers<const DEPTH: usize, const SIDES: bool> =
+                Models<PingpongBuffer<Word, DEPTH, SIDES>>;
+            match units.downcast_ref::<Buffers<DEPTH, SIDES>>().and_then(Models::first) {
+                Some(unit) => unit.walk(walk),
+                None => walk.refuse_if(true),
+            }
+        }
+        match self {
+            Self::PingPong(units) => of(&**units, walk),
+            Self::Single(units) => of(&**units, walk),
+        }
     }
 
     pub(super) fn step(

@@ -6,6 +6,7 @@
 
 use super::epu::SoftmaxRequest;
 use super::softmax::{CHUNK, Scores, Weigh, Weighed};
+use pimlico_units::lap::Walk;
 
 /// What is done with the scores.
 #[derive(Clone, Copy, PartialEq)]
@@ -85,6 +86,30 @@ impl Weighing {
                 }
             }
         }
+    }
+
+    /// How many whole chunks the pass has taken.
+    pub fn chunks(&self) -> usize {
+        self.taken / CHUNK
+    }
+
+    /// How many whole chunks are ahead that it takes as it has taken the last one.
+    pub fn chunks_ahead(&self) -> usize {
+        let are_taken = matches!(self.pass, Pass::Scale | Pass::Weigh) && self.taken >= CHUNK;
+        if are_taken { self.tokens.saturating_sub(self.taken) / CHUNK } else { 0 }
+    }
+
+    /// Goes over all of it, for [laps](pimlico_units::lap), where [chunks](Self::chunks_ahead) are ahead.
+    pub fn walk(&mut self, walk: &mut Walk<'_>) {
+        walk.refuse_if(self.chunks_ahead() == 0);
+        let Self { head, place: _, tokens: _, lanes, pass, taken, made } = self;
+        walk.size(*head);
+        walk.size(*lanes);
+        walk.still(*pass == Pass::Weigh);
+        walk.size(*taken % CHUNK);
+        walk.size(*taken - *made);
+        walk.moves(taken);
+        walk.moves(made);
     }
 
     /// Scores of whole chunks.

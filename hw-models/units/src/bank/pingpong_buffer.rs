@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Ping-pong buffer between the data bus and the dot products.
 
+use crate::lap::Walk;
 use pimlico_ports::{
     Model, Signal, U, Unit, ports,
     stimulus::{all_but_one_in, one_in},
@@ -106,6 +107,20 @@ impl<W: Signal, const DEPTH: usize, const PING_PONG: bool> PingpongBuffer<W, DEP
     /// The side that comes after `side`.
     fn after(side: usize) -> usize {
         if PING_PONG { 1 - side } else { side }
+    }
+}
+
+impl<W, const DEPTH: usize, const PING_PONG: bool> PingpongBuffer<W, DEPTH, PING_PONG> {
+    /// Goes over what of it is no word, for [laps](crate::lap). Which of two sides is read is of no account.
+    pub fn walk(&self, walk: &mut Walk<'_>) {
+        let Self { sides, write_side, read_side, read } = self;
+        for number in 0..SIDES {
+            let Side { words: _, filled, full } = &sides[(read_side + number) % SIDES];
+            walk.size(*filled);
+            walk.still(*full);
+        }
+        walk.still(write_side == read_side);
+        walk.still(read.is_some());
     }
 }
 

@@ -9,6 +9,7 @@ use super::tree_pu::{Beats, LATENCY, PARTIALS, TreePu, TreePuIn, TreePuOut};
 use super::{Lanes, Sixteen};
 use crate::arith::fast::{self, Fast, Level};
 use crate::arith::{Format, Fp};
+use crate::lap::Walk;
 use pimlico_ports::{Instances, Mismatch, Model};
 
 /// Multipliers of a PU.
@@ -186,6 +187,29 @@ impl<F: Fast> TreePus<F> {
         }
         alike.end_cycle();
         new
+    }
+
+    /// Goes over what of them is no number, for [laps](crate::lap).
+    ///
+    /// # Panics
+    ///
+    /// As `step_alike`.
+    pub fn walk(&self, walk: &mut Walk<'_>) {
+        let State::Alike(alike) = &self.state else { panic!("they are not alike any more") };
+        let Alike {
+            // Numbers, and which of them a beat changes.
+            partial: _,
+            beats: _,
+            due: _,
+            shown: _,
+            is_shown: _,
+            scratch: _,
+            zeros: _,
+            is_due,
+            cycle,
+            latency: _,
+        } = &**alike;
+        (0..LATENCY).for_each(|later| walk.still(is_due[(cycle + later) % LATENCY]));
     }
 
     /// What a unit has put out in the last cycle that [`step_alike`](Self::step_alike) took.

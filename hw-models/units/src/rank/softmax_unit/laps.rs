@@ -8,7 +8,7 @@ use crate::lap::Walk;
 
 impl<F: Format, const LATE: bool, G: Width> SoftmaxUnit<F, LATE, G> {
     /// Goes over what is no number of the softmax. When it does what hangs on none of these.
-    pub(in crate::rank) fn walk(&self, walk: &mut Walk<'_>) {
+    pub fn walk(&self, walk: &mut Walk<'_>) {
         let Self {
             maximum: _,
             total: _,
