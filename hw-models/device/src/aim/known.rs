@@ -36,7 +36,7 @@ pub struct Known {
     pub writes: KnownSpans<WriteShape>,
     /// Of rows that are read: columns, words and sums.
     pub reads: KnownSpans<WorkShape>,
-    /// Of chunks of scores, where another is behind them.
+    /// Of whole chunks of scores.
     pub chunks: KnownSpans<()>,
 }
 

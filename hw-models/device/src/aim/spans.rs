@@ -243,7 +243,7 @@ impl Spans for ReadSpans<'_, '_> {
     }
 }
 
-/// Chunks of scores that go through the softmax unit: spans where another is behind them.
+/// Whole chunks of scores that go through the softmax unit.
 pub(super) struct ChunkSpans;
 
 impl Spans for ChunkSpans {
