@@ -57,6 +57,13 @@ FIGURES = [
     Figure("the same, as a rate", "figures/layer on a rank, timing", "MAC/s", 5e9, "without data"),
     Figure("timing only, no piece used twice", "figures/attention, timing", "MAC/s", 5e9, "without data"),
     Figure("the same, channel-cycles", "figures/attention, timing, channel-cycles", "cycles/s", 40e6, "channel-cycles"),
+    Figure(
+        "the same, a head of 128K on 16 AiM channels",
+        "figures/attention on AiM channels, timing, channel-cycles",
+        "cycles/s",
+        40e6,
+        "channel-cycles",
+    ),
     Figure("the same, a matrix of 49152 x 12288", "figures/gemv, timing", "MAC/s", 5e9, "without data"),
     Figure("NeuPIMs' channel, MEM saturated", "figures/row buffers, channel-tCK", "tCK/s", 10e6),
     Figure("units against their Verilated twins", None, "times", 10),

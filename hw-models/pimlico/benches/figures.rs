@@ -16,7 +16,7 @@ use std::time::Duration;
 const MATRIX: u64 = 4096 * 4096;
 
 /// Name, words of the command, and what it is counted in: multiply-accumulates, tCK, or nothing for a time.
-const FIGURES: [(&str, &str, u64); 12] = [
+const FIGURES: [(&str, &str, u64); 13] = [
     (
         "attention, 24 heads of 16K",
         "l3 attention --model gpt-175b --heads 24 --context 16384",
@@ -39,6 +39,11 @@ const FIGURES: [(&str, &str, u64); 12] = [
     ("layer on a rank, timing", "l3 layer --model gpt-175b --context 16384 --timing-only", LAYER),
     ("attention, timing", DIFFERENT, 2 * 128 * TOKENS),
     ("attention, timing, channel-cycles", DIFFERENT, 0),
+    (
+        "attention on AiM channels, timing, channel-cycles",
+        "aim attention --heads 1 --head-dim 128 --context 131072 --channels 16 --timing-only",
+        0,
+    ),
     ("gemv, timing", "l3 gemv --rows 49152 --cols 12288 --timing-only", 49_152 * 12_288),
     ("row buffers, channel-tCK", ROW_BUFFERS, 12 * 200_000),
 ];
@@ -70,7 +75,9 @@ fn figures(criterion: &mut Criterion<ProcessorTime>) {
         group.sampling_mode(SamplingMode::Flat);
         if name.ends_with("channel-cycles") {
             let report: Value = serde_json::from_slice(&pimlico(words)).expect("JSON");
-            count = report["total"]["cycles"].as_u64().expect("a number");
+            // Of a rank, or of all AiM channels.
+            let channels = if words.contains("--channels 16") { 16 } else { 1 };
+            count = channels * report["total"]["cycles"].as_u64().expect("a number");
         }
         if count > 0 {
             group.throughput(Throughput::Elements(count));
