@@ -240,7 +240,7 @@ impl Computed {
 
 #[test]
 fn most_rows_that_are_read_and_most_chunks_are_passed() {
-    // Of 160 rows of a matrix, two of which are a span, of 256 of K and V, and of 2048 chunks, each taken twice.
+    // Spans of two rows each, of 160 of a matrix and of 256 of K and V; and of 1024 chunks, each of which is taken twice.
     for (refresh, least) in [(false, [60, 90, 2000]), (true, [30, 40, 1700])] {
         let options = AimOptions { channels: 1, refresh, ..AimOptions::default() };
         let (matrices, heads) = (vec![(16 * 40, 4096)], vec![(128, 16 * 1024, 1)]);
