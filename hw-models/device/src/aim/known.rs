@@ -56,7 +56,7 @@ impl Known {
 pub enum SpanKind {
     /// A row of the banks is written.
     Writes,
-    /// One or two rows of all banks are read.
+    /// Rows of all banks are read: one, or up to four where the state is the same only behind several.
     Reads,
     /// A chunk of scores goes through the softmax unit.
     Chunks,
