@@ -122,6 +122,17 @@ proptest! {
 }
 
 #[test]
+fn brackets_in_a_comment_do_not_reach_the_parser() {
+    for comment in ["(".repeat(40_000), "a+(".repeat(20_000), "}".to_owned()] {
+        let damaged =
+            NANGATE45_AREAS.replacen("area :", &format!("note : a /*{comment}*/; area :"), 1);
+        let library = Library::from_text(Path::new("commented.lib"), damaged.into());
+        let plain = Library::nangate45_areas().expect("the areas of the program");
+        assert_eq!(library.expect("a library").nand2_um2, plain.nand2_um2);
+    }
+}
+
+#[test]
 fn what_is_no_file_is_refused() {
     let folder = std::env::temp_dir();
     let error = Library::read(&folder).expect_err("a folder").to_string();

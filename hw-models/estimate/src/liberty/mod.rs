@@ -3,7 +3,7 @@
 
 mod cell;
 mod errata;
-pub(crate) mod shape;
+mod shape;
 
 use liberty_parser::ast::{GroupItem, LibertyAst};
 use liberty_parser::liberty::Group;
@@ -141,12 +141,9 @@ impl Library {
     }
 
     fn parse(file: &Path, text: Vec<u8>) -> Result<Self, Wrong> {
-        shape::check(&text).map_err(|wrong| (Some(wrong.line), wrong.what))?;
         let source = std::str::from_utf8(&text)
             .map_err(|e| (Some(line_of(&text, e.valid_up_to())), "expected UTF-8".to_owned()))?;
-        let parsed = LibertyAst::from_string(source).map_err(|e| first_place(&e.to_string()))?;
-        let is_group = |item: &GroupItem| matches!(item, GroupItem::Group(..));
-        let mut libraries = parsed.0.into_iter().filter(is_group).map(Group::from_group_item);
+        let mut libraries = libraries(source)?;
         let (Some(library), None) = (libraries.next(), libraries.next()) else {
             return Err((None, "expected one library".to_owned()));
         };
@@ -236,8 +233,16 @@ fn line_of_cell(source: &str, name: &str) -> Option<usize> {
     source.lines().position(begins).map(|n| n + 1)
 }
 
+/// The libraries of a text.
+pub(crate) fn libraries(text: &str) -> Result<impl Iterator<Item = Group> + use<>, Wrong> {
+    let text = shape::without_comments(text).map_err(|wrong| (Some(wrong.line), wrong.what))?;
+    let parsed = LibertyAst::from_string(&text).map_err(|e| first_place(&e.to_string()))?;
+    let is_group = |item: &GroupItem| matches!(item, GroupItem::Group(..));
+    Ok(parsed.0.into_iter().filter(is_group).map(Group::from_group_item))
+}
+
 /// The first place that the parser's message names.
-pub(crate) fn first_place(message: &str) -> Wrong {
+fn first_place(message: &str) -> Wrong {
     let place = message.split("at line ").nth(1).and_then(|rest| rest.split(':').next());
     let expected = message.lines().find(|line| line.starts_with("expected "));
     let line = place.and_then(|line| line.parse().ok());

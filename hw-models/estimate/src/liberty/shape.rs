@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What a text has to look like before a parser may see it: brackets that close, and not too many in
-//! each other, as the parser goes down a level with each; no line and no number too long for it.
+//! each other, as the parser goes down a level with each; no line and no number too long for it; no
+//! comments, which it would take for operators in the middle of an expression, with brackets behind them.
 
 /// Brackets in each other, at the most: a library has some eight.
 const MOST_DEPTH: usize = 32;
@@ -18,8 +19,11 @@ pub struct Misshapen {
     pub what: String,
 }
 
-/// Looks at brackets, strings and comments, and for bytes that no text has.
-pub fn check(text: &[u8]) -> Result<(), Misshapen> {
+/// The text with blanks in place of its comments, line for line, if its brackets, strings and comments
+/// close and it has only bytes that a text has.
+pub fn without_comments(text: &str) -> Result<String, Misshapen> {
+    let text = text.as_bytes();
+    let mut shown = text.to_vec();
     let wrong = |line, what: &str| Err(Misshapen { line, what: what.to_owned() });
     let mut open: Vec<(u8, usize)> = Vec::with_capacity(MOST_DEPTH);
     let mut line = 1;
@@ -43,6 +47,10 @@ pub fn check(text: &[u8]) -> Result<(), Misshapen> {
                     return wrong(line, "a comment that does not end");
                 };
                 line += lines(&text[at..at + 1 + length]);
+                shown[at - 1..at + length + 3]
+                    .iter_mut()
+                    .filter(|b| **b != b'\n')
+                    .for_each(|b| *b = b' ');
                 at += length + 3;
             }
             b'{' | b'(' if open.len() == MOST_DEPTH => {
@@ -72,7 +80,10 @@ pub fn check(text: &[u8]) -> Result<(), Misshapen> {
             line,
             &format!("the file ends, but the {} of line {begun} is open", bracket as char),
         ),
-        None => check_lengths(text),
+        None => {
+            check_lengths(text)?;
+            Ok(String::from_utf8(shown).expect("whole comments were replaced"))
+        }
     }
 }
 
@@ -102,14 +113,15 @@ mod tests {
     use super::*;
 
     fn refused(text: &str) -> (usize, String) {
-        let Misshapen { line, what } = check(text.as_bytes()).expect_err("misshapen");
+        let Misshapen { line, what } = without_comments(text).expect_err("misshapen");
         (line, what)
     }
 
     #[test]
     fn brackets_in_strings_and_comments_do_not_count() {
-        assert_eq!(check(b"a(b) { /* } \n ( */ c : \"}}}\n)\"; }\n"), Ok(()));
-        assert_eq!(check(b""), Ok(()));
+        let shown = without_comments("a(b) { /* } \n (é */ c : \"}/*}}\n)\"; }\n");
+        assert_eq!(shown, Ok("a(b) {      \n        c : \"}/*}}\n)\"; }\n".to_owned()));
+        assert_eq!(without_comments(""), Ok(String::new()));
     }
 
     #[test]
@@ -139,6 +151,6 @@ mod tests {
         let number = "1".repeat(400);
         let expected = (2, "a number of more than 300 digits".to_owned());
         assert_eq!(refused(&format!("a\nb : 0.{number};\n")), expected);
-        assert_eq!(check(format!("a(b) {{ c : {}; }}", &number[..200]).as_bytes()), Ok(()));
+        assert!(without_comments(&format!("a(b) {{ c : {}; }}", &number[..200])).is_ok());
     }
 }

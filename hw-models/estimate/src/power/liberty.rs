@@ -4,24 +4,16 @@
 use super::table::Table;
 use crate::liberty as area;
 use liberty_parser::Value;
-use liberty_parser::ast::{GroupItem, LibertyAst};
 use liberty_parser::liberty::Group;
 use std::collections::BTreeMap;
 
 /// The one library of a text.
 pub fn library(text: &str) -> Result<Group, String> {
-    let at = |line: Option<usize>, what: String| match line {
+    let mut libraries = area::libraries(text).map_err(|(line, what)| match line {
         Some(line) => format!("line {line}: {what}"),
         None => what,
-    };
-    area::shape::check(text.as_bytes()).map_err(|wrong| at(Some(wrong.line), wrong.what))?;
-    let parsed = LibertyAst::from_string(text).map_err(|error| {
-        let (line, what) = area::first_place(&error.to_string());
-        at(line, what)
     })?;
-    let is_group = |item: &GroupItem| matches!(item, GroupItem::Group(..));
-    let library = parsed.0.into_iter().filter(is_group).map(Group::from_group_item).next();
-    library.ok_or_else(|| "expected one library".to_owned())
+    libraries.next().ok_or_else(|| "expected one library".to_owned())
 }
 
 /// An attribute that is a word, in quotation marks or not.
