@@ -3,6 +3,7 @@
 //! All of it is in one format, that of the sums.
 
 use super::bank_pus::{BankPus, Read, SumElement};
+use super::read_out::ReadOut;
 use super::watch::UnitInput;
 use crate::config::Config;
 use crate::dram::Dram;
@@ -49,9 +50,6 @@ pub trait SumWay {
 
     /// The bank PUs in the first tCK of a cycle; see [`BankPus::step`].
     fn step_bank_pus(&mut self, at_tck: u64, read: Option<Read>, cells: &Dram) -> (bool, bool);
-
-    /// The bank PUs with an RD_ALL, however long it takes: see [`BankPus::compute`].
-    fn compute(&mut self, read: Read, cells: &Dram);
 
     /// No sum is of account: see [`BankPus::leave_data_out`].
     fn leave_data_out(&mut self);
@@ -141,9 +139,7 @@ const QUEUE_CYCLES: u64 = 3;
 /// The way of sums of format `A`, where the core has this gear.
 pub struct SumPath<A: SumElement, G: Geared> {
     bank_pus: BankPus<A>,
-    banks_per_group: usize,
-    /// The scores of the banks, as they were at the last RD_RESULT of those of bank group 0.
-    kept: Box<[[Fp<A>; CHIPS]]>,
+    read_out: ReadOut<A>,
     /// Bursts that are on the data bus, or will be.
     bursts: VecDeque<ResultBurst<A>>,
     result_path: ResultPath<A, G>,
@@ -188,8 +184,7 @@ impl<A: SumElement, G: Geared> SumPath<A, G> {
     pub fn new(config: &Config) -> Self {
         Self {
             bank_pus: BankPus::new(config),
-            banks_per_group: config.organisation.banks_per_group,
-            kept: vec![[Fp::ZERO; CHIPS]; config.banks()].into(),
+            read_out: ReadOut::new(config),
             bursts: VecDeque::with_capacity(16),
             result_path: ResultPath::new(),
             read: None,
@@ -235,33 +230,13 @@ impl<A: SumElement, G: Geared> SumWay for SumPath<A, G> {
         self.bank_pus.step(at_tck, read, cells)
     }
 
-    fn compute(&mut self, read: Read, cells: &Dram) {
-        self.bank_pus.compute(read, cells);
-    }
-
     fn leave_data_out(&mut self) {
         self.bank_pus.leave_data_out();
     }
 
     fn read_results(&mut self, from_tck: u64, request: BusRequest) {
         let BusRequest { address, sum, .. } = request;
-        let ResultAddress { context_sums, upper, bank, lane, .. } = ResultAddress::of_bits(address);
-        let (bank, lane) = (bank.get() as usize, lane.get() as usize);
-        let of_group = self.banks_per_group;
-        if !context_sums && lane == 0 {
-            for (bank, kept) in self.kept.iter_mut().enumerate() {
-                *kept = self.bank_pus.score(bank);
-            }
-        }
-        let elements = std::array::from_fn(|n| {
-            if context_sums {
-                // Of sums of 32 bits a burst has two: what stands behind them is not used.
-                let group = (n + if upper { 2 } else { 0 }) % LANES;
-                self.bank_pus.sum(group * of_group + bank, lane)
-            } else {
-                self.kept[lane * of_group + n]
-            }
-        });
+        let elements = self.read_out.elements(&self.bank_pus, ResultAddress::of_bits(address));
         let context = sum.kind == SumKind::Context;
         self.read = Some(sum);
         self.bursts.push_back(ResultBurst { from_tck, elements, context });

@@ -185,6 +185,20 @@ impl<F: Format, A: Format, G: Gear> Model for AdderUnit<F, A, G> {
     }
 }
 
+/// Sums over the chips, by lane, to which partial sums are added: the results of [`AdderUnit`], without its cycles.
+pub fn sums_over_chips<A: Format>(
+    x: &[[Fp<A>; 8]; MOST],
+    partial: &[Fp<A>; MOST],
+) -> [Fp<A>; MOST] {
+    let sums = trees(x);
+    from_fn(|lane| sums[lane] + partial[lane])
+}
+
+/// Sums of the chips, of the elements of each one behind the other, from partial sums on: the same.
+pub fn sums_of_chips<A: Format>(x: &[[Fp<A>; 8]; MOST], start: [Fp<A>; 8]) -> [Fp<A>; 8] {
+    x.iter().fold(start, |sums, elements| add_eight(elements, &sums))
+}
+
 /// The sums over the chips by lane, two lanes at a time: `((a + b) + (c + d)) + ((e + f) + (g + h))`.
 fn trees<A: Format>(x: &[[Fp<A>; 8]]) -> [Fp<A>; MOST] {
     let mut sums = [Fp::ZERO; MOST];

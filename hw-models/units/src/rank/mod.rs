@@ -16,12 +16,15 @@ mod relayout_unit;
 mod result_path;
 mod sequencer;
 mod slot_timer;
+mod softmax_heads;
 mod softmax_path;
 mod softmax_sum;
 mod softmax_unit;
 mod weight_path;
 
-pub use adder_unit::{AdderUnit, AdderUnitIn, AdderUnitOut, AdderUnitProbe};
+pub use adder_unit::{
+    AdderUnit, AdderUnitIn, AdderUnitOut, AdderUnitProbe, sums_of_chips, sums_over_chips,
+};
 pub use burst_source::{BurstSource, BurstSourceIn, BurstSourceOut, BurstSourceProbe};
 pub use burst_timer::{BurstTimer, BurstTimerIn, BurstTimerOut, BurstTimerProbe};
 pub use command_path::{CommandPath, CommandPathIn, CommandPathOut, CommandPathProbe};
@@ -45,6 +48,7 @@ pub use sequencer::{
     SequencerSlots, WORDS, decode,
 };
 pub use slot_timer::{SlotTimer, SlotTimerIn, SlotTimerOut, SlotTimerProbe};
+pub use softmax_heads::SoftmaxHeads;
 pub use softmax_path::{SoftmaxPath, SoftmaxPathIn, SoftmaxPathOut, SoftmaxPathProbe};
 pub use softmax_unit::{SoftmaxUnit, SoftmaxUnitIn, SoftmaxUnitOut, SoftmaxUnitProbe};
 pub use weight_path::{WeightPath, WeightPathIn, WeightPathOut, WeightPathProbe};

@@ -165,7 +165,7 @@ impl HeadSum {
         }
     }
 
-    /// The chunk is complete: its head's word times the factor, and the chunk's sum.
+    /// The chunk is complete, and its head's new sum on its way: see [`total`](Self::total).
     pub(super) fn combine<F: Format>(
         &mut self,
         (head, first): (usize, bool),
@@ -173,14 +173,20 @@ impl HeadSum {
         factor: Fp<F>,
         left: u8,
     ) {
+        let word = self.total(first, before, factor);
+        self.combined = Some(Combined { head, word, left });
+        self.age = 0;
+    }
+
+    /// A head's word with a chunk that is complete: what it was times the factor, and the chunk's sum.
+    pub(super) fn total<F: Format>(&self, first: bool, before: Word, factor: Fp<F>) -> Word {
         let (significand, right) = significand(factor);
         let before = if first || significand == 0 { Some(0) } else { before.sum() };
         let sum = before.zip(self.part).filter(|_| !is_nan(factor)).map(|(sum, part)| {
             let scaled = (sum * significand) >> F::MAN_BITS;
             (scaled.checked_shr(right).unwrap_or(0) + part) & ((1 << TOTAL) - 1)
         });
-        self.combined = Some(Combined { head, word: Word::Sum(sum), left });
-        self.age = 0;
+        Word::Sum(sum)
     }
 
     /// Goes over what is no sum, for [laps](crate::lap).

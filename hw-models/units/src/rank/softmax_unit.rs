@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Softmax unit of the rank PU: chunks of 16 scores, in two passes.
 
+use super::softmax_heads::{CHUNK, HEADS, exp_below, exp_of_peak, lowest, one};
 use super::softmax_sum::{self, Divider, HeadSum, Word};
 use crate::arith::{Binary32, Format, Fp};
 use crate::gear::{self, DefaultGear, Width, lanes};
@@ -84,9 +85,6 @@ ports! {
         }
     }
 }
-
-/// Query heads whose state is kept.
-const HEADS: usize = 8;
 
 /// Mostly numbers with exponents about that of 1 and less than 2^`ABOVE`, as scores and their
 /// factors are, half of them with a significand that others have as well; sometimes any.
@@ -201,9 +199,6 @@ pub struct SoftmaxUnit<F: Format, const LATE: bool, G: Width = DefaultGear> {
     busy: u8,
 }
 
-/// Scores of a chunk: one of each logic bank.
-const CHUNK: usize = 16;
-
 /// Cycles for which an input may have something move, the divider apart.
 const BUSY: u8 = 64;
 
@@ -266,9 +261,6 @@ impl<F: Format, const LATE: bool, G: Width> SoftmaxUnit<F, LATE, G> {
     const DIVISION: u8 = if G::TCK < 4 { 14 } else { 7 };
     /// Cycles before the division in which pass 2 does not begin.
     const WAITS: u8 = EXP as u8;
-
-    const LOWEST: Fp<F> = Fp::infinity(true);
-    const ONE: Fp<F> = Fp::from_bits((F::BIAS as u32) << F::MAN_BITS);
 
     /// The outputs of this cycle, which all come from registers.
     #[inline]
@@ -432,19 +424,13 @@ impl<F: Format, const LATE: bool, G: Width> SoftmaxUnit<F, LATE, G> {
         if let Some(factor) = stage.factor {
             self.factor = factor;
         } else if stage.place == 0 {
-            self.factor = if stage.first { Fp::ZERO } else { Self::ONE };
+            self.factor = if stage.first { Fp::ZERO } else { one() };
         }
     }
 
     /// The subtractors.
     #[inline]
     fn step_difference(&mut self, input: &SoftmaxUnitIn<F, G>, weigh_is_ready: bool) {
-        // -infinity - -infinity would be NaN. A difference is not positive.
-        let exp = |minuend: Fp<F>, maximum: Fp<F>| {
-            let lowest = minuend == Self::LOWEST;
-            let difference = if lowest { Self::LOWEST } else { minuend + maximum.negated() };
-            Fp::<F>::from_bits(difference.to_bits() | 1 << (F::EXP_BITS + F::MAN_BITS)).exp()
-        };
         let weighs = input.weigh_valid_i && weigh_is_ready;
         self.ended = if self.active.is_some() { 3 } else { self.ended.saturating_sub(1) };
         if let Some(place) = self.active {
@@ -453,11 +439,10 @@ impl<F: Format, const LATE: bool, G: Width> SoftmaxUnit<F, LATE, G> {
             let mut factor = None;
             let exps = lanes::<G, _>(|lane| {
                 if peak != Some((place, lane)) {
-                    return exp(values[lane], maximum);
+                    return exp_below(values[lane], maximum);
                 }
-                factor = Some(exp(old, maximum));
-                let finite = maximum.to_bits() & F::INFINITY != F::INFINITY;
-                if finite { Self::ONE } else { Fp::NAN }
+                factor = Some(exp_below(old, maximum));
+                exp_of_peak(maximum)
             });
             let pass = Pass::Chunk;
             self.stages[0] = Some(Stage { pass, head, first, place, exps, factor });
@@ -466,7 +451,7 @@ impl<F: Format, const LATE: bool, G: Width> SoftmaxUnit<F, LATE, G> {
             let head = input.weigh_head_i.get() as usize;
             let maximum = self.maximum[head];
             let values = input.weigh_i.as_ref();
-            let exps = lanes::<G, _>(|lane| exp(values[lane], maximum));
+            let exps = lanes::<G, _>(|lane| exp_below(values[lane], maximum));
             let (pass, first, place, factor) = (Pass::Weigh, false, 0, None);
             self.stages[0] = Some(Stage { pass, head, first, place, exps, factor });
         }
@@ -477,7 +462,7 @@ impl<F: Format, const LATE: bool, G: Width> SoftmaxUnit<F, LATE, G> {
     fn step_maximum(&mut self) {
         let Some(Group { scaled, place, head, first }) = self.scale[SCALE - 1] else { return };
         if place == 0 {
-            self.largest = if first { Self::LOWEST } else { self.maximum[head] };
+            self.largest = if first { lowest() } else { self.maximum[head] };
             self.old = self.largest;
             self.peak = None;
         }
@@ -512,11 +497,7 @@ impl<F: Format, const LATE: bool, G: Width> SoftmaxUnit<F, LATE, G> {
         }
         let (scores, masks) = (input.score_i.as_ref(), input.mask_i.as_ref());
         let scaled =
-            lanes::<G, _>(
-                |lane| {
-                    if masks[lane] { Self::LOWEST } else { scores[lane] * input.scale_i }
-                },
-            );
+            lanes::<G, _>(|lane| if masks[lane] { lowest() } else { scores[lane] * input.scale_i });
         let Self { position: place, head, first, .. } = *self;
         self.scale[0] = Some(Group { scaled, place, head, first });
         self.position = (self.position + 1) % Self::GROUPS;
