@@ -3,7 +3,7 @@
 //! when, all statistics, and all results.
 
 use pimlico_device::aim::{
-    AimHead, AimLayout, AimMapping, AimOptions, AimUnits, Module, Order, RowWrites,
+    AimHead, AimLayout, AimMapping, AimOptions, AimUnits, Module, Order, RowWrites, SpanKind,
 };
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{BusDriver, Config, PinWatch, Statistics, WriteRun};
@@ -68,31 +68,31 @@ fn equal<T: PartialEq + std::fmt::Debug>(what: &str, ahead: &[T], stepped: &[T])
 }
 
 /// Does the same with both, with writes told one by one and in runs, and compares the pins, the time and what is returned.
-/// Returns how many WRs were told in runs.
+/// Returns how many WRs were told in runs, and how many rows that are written were passed.
 fn alike<T: PartialEq + std::fmt::Debug>(
     config: &Config,
     options: AimOptions,
     work: impl Fn(&mut AimHost) -> T,
-) -> u64 {
+) -> (u64, u64) {
     let run = |mut module: AimHost, runs: bool| {
         let seen = Seen { runs, ..Seen::default() };
         module.watch(Box::new(seen.clone()));
         let made = work(&mut module);
-        (seen, module.tck(), made)
+        (seen, module.tck(), made, module.passed_spans(SpanKind::Writes))
     };
     let [ahead, stepped] = both(config, options);
     let [in_runs, _] = both(config, options);
     let stepped = run(stepped, true);
     assert_eq!(stepped.0.in_runs.get(), 0, "a stepped module has no runs");
     let ahead = [run(ahead, false), run(in_runs, true)];
-    for (seen, tck, made) in &ahead {
+    for (seen, tck, made, _) in &ahead {
         equal("command", &seen.commands.borrow(), &stepped.0.commands.borrow());
         equal("data", &seen.data.borrow(), &stepped.0.data.borrow());
         assert_eq!(*tck, stepped.1, "tCK");
         assert_eq!(*made, stepped.2, "results and statistics");
     }
     equal("order", &ahead[0].0.order.borrow(), &stepped.0.order.borrow());
-    ahead[1].0.in_runs.get()
+    (ahead[1].0.in_runs.get(), ahead[1].3)
 }
 
 /// A number of binary16 between -1 and 1, by its number.
@@ -258,9 +258,11 @@ fn what_is_written_is_there_behind_many_refreshes() {
     // 64 rows of the banks, in which 40 REFs become due.
     for (refresh, channels) in [(true, 1), (true, 2), (false, 1)] {
         let options = AimOptions { channels, refresh, ..AimOptions::default() };
-        let in_runs =
+        let (in_runs, passed) =
             alike(&Config::gddr6_aim(), options, |module| matrix(module, (64 * channels, 8192, 7)));
         // Of its 32 768 WRs, each for all channels.
         assert!(in_runs > 30_000, "{in_runs}");
+        let least = if refresh { 4 } else { 30 };
+        assert!(passed > least, "{passed} of 64 rows, with refresh: {refresh}");
     }
 }

@@ -6,7 +6,7 @@
 //! * WRs to open rows follow each other ([`Module::write_on`]), one in each cycle.
 //! * So do the columns of a row ([`Module::read_on`]), while nothing is on the data lines, and nothing could be.
 //!
-//! (Without data, whole rows are known: see `known`.)
+//! (Whole rows that are written are known, and without data those that are read: see `known`.)
 //!
 //! It needs models, as of others the state is not known; with a waveform every tCK is stepped.
 

@@ -187,8 +187,9 @@ impl Epu {
         self.is_idle() && self.softmax.rests()
     }
 
-    /// Goes over what of it is no number, for [laps](pimlico_units::lap), where it [keeps nothing](Self::leave_data_out).
+    /// Goes over what of it is no number, for [laps](pimlico_units::lap), where it [keeps nothing](Self::leave_data_out) or is idle.
     pub fn walk(&mut self, walk: &mut Walk<'_>) {
+        walk.refuse_if(!self.keeps_nothing && !self.is_idle());
         let Self {
             adder_units,
             // Read in their own clock alone.
@@ -198,9 +199,8 @@ impl Epu {
             begun,
             places,
             softmax,
-            keeps_nothing,
+            keeps_nothing: _,
         } = self;
-        walk.refuse_if(!*keeps_nothing);
         let adder_units: &dyn Any = &**adder_units;
         let adder_unit = adder_units.downcast_ref::<Models<Adder>>().and_then(Models::first);
         walk.refuse_if(adder_unit.is_none());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! What a module does without data, and what is known of it. What is made of that is the module's: see `spans`.
+//! What a module does that hangs on no data, and what is known of it. What is made of that is the module's: see `spans`.
 //!
 //! ```text
 //!   state ──span──▶ state ──span──▶ state        the first, and each of which nothing is known, is stepped
@@ -9,7 +9,8 @@
 //!
 //! A *span* is what is done between two places in the work: while a row is written, while a row is read, while a chunk of scores
 //! goes through the softmax unit. Where there are no data, that hangs on the state in which it begins and on what is taken of the
-//! work that is ahead. The state is [surveyed](pimlico_units::lap) before and behind a span that is stepped. If it is the same but
+//! work that is ahead. While a row is written nothing is computed, so that it does so with data as well: these are in the arrays at
+//! once. The state is [surveyed](pimlico_units::lap) before and behind a span that is stepped. If it is the same but
 //! for what has moved, the span is *known*: where it begins so again, with the same work ahead, all that moves is moved on by as
 //! much, and those who watch the pins are told what they were told.
 //!

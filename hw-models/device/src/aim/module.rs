@@ -6,7 +6,7 @@ mod laps;
 use super::channels::{Arriving, Beat, Channels};
 use super::control::{Asked, Control};
 use super::epu::{Epu, SoftmaxRequest, Sum};
-use super::known::Known;
+use super::known::{Known, SpanKind};
 use super::layout::{RowWrites, Write, elements};
 use super::loaded::Loaded;
 use super::requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
@@ -89,7 +89,7 @@ pub struct Module {
     pub(super) wave: Option<AimWave>,
     /// Nothing is foreseen: every tCK is stepped.
     pub(super) steps_all: bool,
-    /// Of what is done without data.
+    /// Of what hangs on no data.
     pub(super) known: Known,
 }
 
@@ -353,6 +353,40 @@ impl Module {
         }
     }
 
+    /// The writes that were accepted, or are on the data lines.
+    fn under_way<'a>(
+        writes: &'a mut VecDeque<Write>,
+        transfers: &'a mut VecDeque<Transfer>,
+    ) -> impl Iterator<Item = &'a mut Write> {
+        let carried = transfers.iter_mut().filter_map(|transfer| match &mut transfer.what {
+            Carried::Written(write) => Some(write),
+            _ => None,
+        });
+        writes.iter_mut().chain(carried)
+    }
+
+    /// What is on its way to the arrays is in them.
+    pub(super) fn land_under_way(&mut self) {
+        let Self { writes, transfers, cells, .. } = self;
+        Self::under_way(writes, transfers).for_each(|write| land(cells, write));
+    }
+
+    /// All writes of a row are in the arrays. Those that are still on their way write what is there.
+    pub(super) fn land_row(&mut self, row: &RowWrites<'_>) {
+        let Self { writes, transfers, cells, tck, .. } = self;
+        if cells.keeps_nothing() {
+            return;
+        }
+        row.land(&row.run(0..row.count(), *tck), cells);
+        for Write { bank, row, column, words, channels } in Self::under_way(writes, transfers) {
+            for (channel, word) in words.iter_mut().enumerate() {
+                if *channels >> channel & 1 == 1 {
+                    *word = cells.read(channel * BANKS + *bank, *row, *column);
+                }
+            }
+        }
+    }
+
     /// What a run of WRs on the pins writes is in the arrays. Those that were accepted are the first of them, and are taken.
     pub(super) fn land_run(&mut self, writes: &RowWrites<'_>, run: &WriteRun) {
         debug_assert!(run.places().all(|(bank, _)| self.open[bank] == Some(run.row)));
@@ -398,9 +432,11 @@ impl Module {
         self.teller.takes(run)
     }
 
-    /// Whether it has no data, and nobody looks at what spans leave out.
-    pub(super) fn has_spans(&self) -> bool {
-        self.cells.keeps_nothing() && !self.steps_all && self.wave.is_none()
+    /// Whether nobody looks at what spans leave out, and there are no data that hang on it: what is written is in the arrays at
+    /// once, but nothing is computed.
+    pub(super) fn has_spans(&self, kind: SpanKind) -> bool {
+        let may_have_data = kind == SpanKind::Writes;
+        (may_have_data || self.cells.keeps_nothing()) && !self.steps_all && self.wave.is_none()
     }
 
     /// tCK go by without an all-bank RD and without a REF.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Spans of a module without data: those that are known are passed, and what is seen of others is known from there on. See `known`.
+//! Spans of a module: those that are known are passed, and what is seen of others is known from there on. See `known`.
 
 use super::known::{Known, KnownSpans, Span, SpanBegin, SpanKind};
 use super::layout::{RowWrites, WriteShape};
@@ -36,8 +36,10 @@ pub(super) trait Spans {
     fn most(&self, module: &Module) -> u64;
     /// Goes over all of it, for [laps](pimlico_units::lap).
     fn walk(&mut self, walk: &mut Walk<'_>, now: u64);
+    /// Spans are passed: all is about to be moved on.
+    fn passes(&self, _: &mut Module) {}
     /// Spans were passed: all was moved on.
-    fn passed(&mut self) {}
+    fn passed(&mut self, _: &mut Module) {}
 }
 
 /// A mark at which a span begins that is stepped, and whose pins are kept.
@@ -91,7 +93,7 @@ impl Module {
 
     /// Where a span begins, if one may.
     fn begun<S: Spans>(&mut self, spans: &mut S) -> Option<SpanBegin> {
-        if !self.has_spans() || !spans.may_begin(self) {
+        if !self.has_spans(S::KIND) || !spans.may_begin(self) {
             return None;
         }
         let (refreshing, left) = self.control.refreshing()?;
@@ -125,10 +127,11 @@ impl Module {
         control.set_refreshing(refreshing.clone(), left);
         let by = span.by.clone();
         known.passed += count;
+        spans.passes(self);
         let mut walk = Walk::on(&by, count);
         self.walk(&mut walk, S::KIND);
         spans.walk(&mut walk, self.tck);
-        spans.passed();
+        spans.passed(self);
         (begin.row, begin.tck) = (spans.row() as u16, self.tck);
         (begin.refreshing, begin.left) = (refreshing, left);
         true
@@ -184,7 +187,12 @@ impl Spans for WriteSpans<'_, '_> {
 
     fn walk(&mut self, _: &mut Walk<'_>, _: u64) {}
 
-    fn passed(&mut self) {
+    fn passes(&self, module: &mut Module) {
+        module.land_under_way();
+    }
+
+    fn passed(&mut self, module: &mut Module) {
+        module.land_row(self.writes);
         self.are_done = true;
     }
 }
@@ -237,7 +245,7 @@ impl Spans for ReadSpans<'_, '_> {
         self.queues.walk(walk, now);
     }
 
-    fn passed(&mut self) {
+    fn passed(&mut self, _: &mut Module) {
         let Self { queues, requests } = self;
         queues.ask_again(requests);
     }
