@@ -59,6 +59,22 @@ const DIFFERENT: &str =
     "l3 attention --model gpt-175b --heads 1 --context 16001,16402,16803,17204,17605 --timing-only";
 const TOKENS: u64 = 16_001 + 16_402 + 16_803 + 17_204 + 17_605;
 
+/// A layer's heads, each of another context, and its matrices: what the layer computes, with no piece used twice.
+fn layer_of_different_pieces() -> (Vec<String>, u64) {
+    let contexts = (0..96).map(|head| 16_004 + 8 * head);
+    let tokens: u64 = contexts.clone().sum();
+    let contexts: Vec<_> = contexts.map(|context| context.to_string()).collect();
+    let heads = format!(
+        "l3 attention --model gpt-175b --heads 1 --context {} --timing-only",
+        contexts.join(",")
+    );
+    let matrices = [(36_864, 12_288), (12_288, 12_288), (49_152, 12_288), (12_288, 49_152)];
+    let of_matrix =
+        |(rows, columns)| format!("l3 gemv --rows {rows} --cols {columns} --timing-only");
+    let runs = [heads].into_iter().chain(matrices.map(of_matrix)).collect();
+    (runs, 12 * 12_288 * 12_288 + 2 * 128 * tokens)
+}
+
 /// Runs the command, `run` unless it is a sweep; what it prints.
 fn pimlico(words: &str) -> Vec<u8> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pimlico"));
@@ -71,20 +87,29 @@ fn pimlico(words: &str) -> Vec<u8> {
 
 fn figures(criterion: &mut Criterion<ProcessorTime>) {
     for (name, words, mut count) in FIGURES {
-        let mut group = criterion.benchmark_group("figures");
-        group.sampling_mode(SamplingMode::Flat);
         if name.ends_with("channel-cycles") {
             let report: Value = serde_json::from_slice(&pimlico(words)).expect("JSON");
             // Of a rank, or of all AiM channels.
             let channels = if words.contains("--channels 16") { 16 } else { 1 };
             count = channels * report["total"]["cycles"].as_u64().expect("a number");
         }
-        if count > 0 {
-            group.throughput(Throughput::Elements(count));
-        }
-        group.bench_function(name, |bencher| bencher.iter(|| pimlico(words)));
-        group.finish();
+        measure(criterion, name, &[words], count);
     }
+    let (runs, count) = layer_of_different_pieces();
+    let runs: Vec<_> = runs.iter().map(String::as_str).collect();
+    measure(criterion, "layer of different pieces, timing", &runs, count);
+}
+
+/// Runs of the command one after the other, and how many there are of what they are counted in.
+fn measure(criterion: &mut Criterion<ProcessorTime>, name: &str, runs: &[&str], count: u64) {
+    let mut group = criterion.benchmark_group("figures");
+    group.sampling_mode(SamplingMode::Flat);
+    if count > 0 {
+        group.throughput(Throughput::Elements(count));
+    }
+    let all = || runs.iter().for_each(|words| drop(pimlico(words)));
+    group.bench_function(name, |bencher| bencher.iter(all));
+    group.finish();
 }
 
 criterion_group! {
