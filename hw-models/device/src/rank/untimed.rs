@@ -13,7 +13,7 @@ use pimlico_units::arith::{Binary16, Binary32, Fp};
 use pimlico_units::rank::{SoftmaxHeads, sums_of_chips, sums_over_chips};
 use std::collections::VecDeque;
 
-/// A softmax with the scores of a chunk that have come.
+/// Maxima and sums of its heads.
 type Softmax = SoftmaxHeads<Binary16>;
 
 /// The units, of any format of sums.
