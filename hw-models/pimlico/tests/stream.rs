@@ -127,13 +127,15 @@ fn the_built_in_model_tells_what_it_tells_on_the_device() {
 #[test]
 fn a_head_is_streamed_as_one_more_layer() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let of = |arguments: &str| {
+    let try_of = |arguments: &str| {
         let files = "--weights h.bin --tokenizer h.tok --prompt ab --tokens 3";
         let output = pimlico(&format!("stream {arguments} {files} --json"), folder.path());
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(0), "{arguments}: {errors}");
-        common::document(&output.stdout)
+        match output.status.code() {
+            Some(0) => Ok(common::document(&output.stdout)),
+            _ => Err(format!("{arguments}: {}", String::from_utf8_lossy(&output.stderr))),
+        }
     };
+    let of = |arguments: &str| try_of(arguments).unwrap_or_else(|error| panic!("{error}"));
     for vocab in [4000, 12_000] {
         let make =
             format!("stream make {WIDE} --layers 6 --vocab {vocab} -o h.bin --tokenizer h.tok");
@@ -165,17 +167,25 @@ fn a_head_is_streamed_as_one_more_layer() {
             streams < stays && (stays - streams).abs_diff(head.min(WIDE_LAYER)) < MIB + MIB / 2
         );
 
-        // Least of all: the head alone, or a layer.
-        let limit =
-            (number(&streamed, "fixed_bytes") + head.max(WIDE_LAYER) + WIDE_LAYER / 2) >> 10;
-        let least = of(&format!("run --loaders 4 --stream-head --memory-limit {limit}K"));
-        assert_eq!(least["logits_sha256"], streamed["logits_sha256"]);
-        assert!(peak(&least) <= limit << 10, "{least}");
-        // Two layers beside it: the pages of a head go when it is destroyed.
-        let limit = limit + 2 * (WIDE_LAYER >> 10);
-        let room = of(&format!("run --loaders 4 --stream-head --memory-limit {limit}K"));
-        assert_eq!(number(&room, "slots"), 3);
-        assert!(peak(&room) <= limit << 10, "{room}");
+        tried(|_| {
+            let fixed = number(&of("run --loaders 2 --stream-head"), "fixed_bytes");
+            let within = |bytes: u64| {
+                let limit = bytes >> 10;
+                let report =
+                    try_of(&format!("run --loaders 4 --stream-head --memory-limit {limit}K"))?;
+                assert_eq!(report["logits_sha256"], streamed["logits_sha256"]);
+                assert!(peak(&report) <= limit << 10, "{report}");
+                Ok::<_, String>(report)
+            };
+            // Least of all: the head alone, or a layer.
+            let least = fixed + head.max(WIDE_LAYER) + WIDE_LAYER / 2;
+            within(least)?;
+            // Two layers beside it: the pages of a head go when it is destroyed.
+            match number(&within(least + 2 * WIDE_LAYER)?, "slots") {
+                3 => Ok(()),
+                slots => Err(format!("{slots} slots for 3")),
+            }
+        });
     }
     let plan = of("plan --limits 64M --stream-head");
     assert_eq!(plan["schedule"]["layer_bytes"].as_array().map(Vec::len), Some(7));
@@ -293,6 +303,11 @@ fn plans_hold() {
     let fixed = || number(&document("run --tokens 1 --loaders 1 --slots 1"), "fixed_bytes");
     let over = |fixed: u64, layers: u64| format!("{}K", (fixed + layers * LAYER + LAYER / 2) >> 10);
     let limits_of = |fixed| [1, 2, 3, 5, 8].map(|layers| over(fixed, layers)).join(",");
+    // For each limit an entry: what stays may have grown by half a layer since it was read.
+    let all_planned = |plan: &Value| match plan["schedule"]["entries"].as_array().map(Vec::len) {
+        Some(5) => Ok(()),
+        _ => Err(format!("no entry for a limit: {}", plan["no_room"])),
+    };
     tried(|_| {
         let limits = limits_of(fixed());
         let plan = format!("plan --tokens 1 --limits {limits} --measure --throttle 50M --json");
@@ -302,13 +317,19 @@ fn plans_hold() {
             return Err(errors.into_owned());
         }
         assert_eq!(output.status.code(), Some(0), "{plan}: {errors}");
-        holds(&common::document(&output.stdout))
+        let plan = common::document(&output.stdout);
+        all_planned(&plan)?;
+        holds(&plan)
     });
-    let planned = fixed();
-    let limits = limits_of(planned);
-    let simulated = format!("plan --tokens 1 --limits 1M,{limits} --throttle 50M");
-    let printed = with_model(&format!("{simulated} --json"));
-    let none: Value = common::document(&printed.stdout)["no_room"].take();
+    let (planned, simulated, printed, none) = tried(|_| {
+        let planned = fixed();
+        let simulated =
+            format!("plan --tokens 1 --limits 1M,{} --throttle 50M", limits_of(planned));
+        let printed = with_model(&format!("{simulated} --json"));
+        let mut plan = common::document(&printed.stdout);
+        all_planned(&plan)?;
+        Ok((planned, simulated, printed, plan["no_room"].take()))
+    });
     assert_eq!(none.as_array().map(Vec::len), Some(1), "{none}");
     assert_eq!(number(&none[0], "limit_bytes"), MIB);
     assert!(number(&none[0], "needs_bytes") > STAYS + LAYER, "{none}");
@@ -339,7 +360,6 @@ fn plans_hold() {
 /// Whether loaders do not fall with the limit, times do not rise, and both are as predicted and within it.
 fn holds(plan: &Value) -> Result<(), String> {
     let entries = plan["schedule"]["entries"].as_array().expect("entries");
-    assert_eq!(entries.len(), 5);
     let (mut loaders, mut ms) = (0, f64::INFINITY);
     for entry in entries {
         let measured = entry["measured_ms"].as_f64().expect("a time");
