@@ -14,7 +14,8 @@ pub struct Front {
     memories: Memories,
     input: DispatcherIn,
     output: DispatcherOut,
-    /// In its last cycle all its stages were full, and its target took nothing.
+    /// In its last cycle there was nothing that could change: all its stages were full and its target took nothing, or no run
+    /// goes on.
     stalled: bool,
     /// What it does, where that is kept.
     kept: Option<Doings>,
@@ -65,6 +66,7 @@ impl Front {
 
     /// A cycle in which the host writes.
     pub fn load(&mut self, load_i: Load) {
+        self.stalled = false;
         self.clock(DispatcherIn { load_valid_i: true, load_i, ..DispatcherIn::default() });
     }
 
@@ -75,17 +77,17 @@ impl Front {
     }
 
     /// A cycle of a run. Returns whether the dispatcher has one: its clock stands still where nothing can
-    /// change, as all its stages are full and its target takes nothing.
+    /// change, as all its stages are full and its target takes nothing, or as its run is over.
     pub fn step(&mut self, dispatch_ready_i: bool, stop_i: bool) -> bool {
-        if !dispatch_ready_i && self.stalled {
+        let stalls = !dispatch_ready_i && self.dispatcher.is_full() || self.dispatcher.is_idle();
+        if std::mem::replace(&mut self.stalled, stalls) && stalls {
             return false;
         }
-        self.stalled = !dispatch_ready_i && self.dispatcher.is_full();
         self.clock(DispatcherIn { dispatch_ready_i, stop_i, ..DispatcherIn::default() });
         true
     }
 
-    /// Whether its clock stands still until its target takes a command.
+    /// Whether its clock stands still until its target takes a command, or for good.
     pub fn is_stalled(&self) -> bool {
         self.stalled
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Cycles of a run in which all that goes on is time: while rows are closed and opened, and while the chips refresh.
 //!
-//! The rank controller waits for a timing, the sequencer for what has been requested, the dispatcher for the sequencer; nothing
-//! is on the data buses, and the units behind them rest, but for the bank PUs, which may still be at a sum. How long that lasts
+//! The rank controller waits for a timing, the sequencer for what has been requested, the dispatcher for the sequencer, or its run
+//! is over; nothing is on the data buses, and the units behind them rest, but for the bank PUs, which may still be at a sum. How long that lasts
 //! each of them tells; the shortest of it is one step.
 
 use super::engine::Rank;
@@ -46,7 +46,7 @@ impl Rank {
         }
         let gear = self.gear();
         let tck = (until_tck - self.now).min(self.patience.left(self.now));
-        let waits = self.sequencer.waits().min(self.control.waits(&asked));
+        let waits = self.sequencer.waits(self.front.offers()).min(self.control.waits(&asked));
         let cycles = self.sums.rest(self.tck, waits.min(tck / gear));
         if cycles == 0 {
             return false;

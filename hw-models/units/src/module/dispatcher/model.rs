@@ -128,6 +128,12 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
             && self.dispatch.is_some_and(|stage| stage.ends.is_none())
     }
 
+    /// Whether no run goes on and nothing of the last one is left: nothing changes until the host writes or starts one.
+    pub fn is_idle(&self) -> bool {
+        let is_over = !self.busy && !self.steps && self.config.is_none();
+        is_over && self.dispatch.is_none() && self.multiply.is_none()
+    }
+
     /// Whether it has a command for its target, which it keeps until that is taken.
     pub fn offers(&self) -> bool {
         self.dispatch.is_some_and(|stage| stage.ends.is_none())

@@ -28,8 +28,8 @@ pub trait SequencerSlots {
     fn pass_slot(&mut self, input: &SequencerIn, dispatched: Dispatch, done: bool);
 
     /// Cycles from this one on in which it requests the same as in this one and accepts no command, where nothing happens in
-    /// them.
-    fn waits(&self, input: &SequencerIn) -> u64;
+    /// them, and the dispatcher has a command for it or not.
+    fn waits(&self, input: &SequencerIn, offers: bool) -> u64;
 
     /// So many of the cycles in which it [waits](Self::waits) go by.
     fn rest(&mut self, cycles: u64);
@@ -74,10 +74,10 @@ impl<const S: usize, const CC: u16, const CT: u16, const TC: u16> SequencerSlots
         }
     }
 
-    fn waits(&self, input: &SequencerIn) -> u64 {
+    fn waits(&self, input: &SequencerIn, offers: bool) -> u64 {
         let lacks = self.operands_asked >= input.operands_i.get();
         let is_still = self.still
-            && !self.output.dispatch_ready_o
+            && !(offers && self.output.dispatch_ready_o)
             && input.operand_valid_i == self.operand_there
             && lacks == self.lacks;
         if is_still { self.array_requests.waits().min(self.readers.waits()) } else { 0 }
