@@ -13,8 +13,10 @@ pub type Dram = Cells<Burst>;
 pub struct Cells<B> {
     banks: usize,
     columns: usize,
+    /// Rows that keep what is written.
+    count: usize,
     /// For each row its bursts, column by column, in a column bank by bank: what an all-bank RD
-    /// takes lies together.
+    /// takes lies together. None before the first is written.
     rows: Vec<Option<Box<[B]>>>,
     /// What an all-bank RD of an unwritten row takes.
     unwritten: Box<[B]>,
@@ -33,19 +35,20 @@ impl<B: Copy + Default> Cells<B> {
         Self {
             banks,
             columns: config.columns(),
-            rows: vec![None; config.organisation.rows],
+            count: config.organisation.rows,
+            rows: Vec::new(),
             unwritten: vec![B::default(); banks].into(),
         }
     }
 
     /// All rows are as those beyond the last.
     pub fn keep_nothing(&mut self) {
-        self.rows = Vec::new();
+        (self.count, self.rows) = (0, Vec::new());
     }
 
     /// Whether no row keeps anything.
     pub fn keeps_nothing(&self) -> bool {
-        self.rows.is_empty()
+        self.count == 0
     }
 
     /// What a row holds in all banks is of no further use: it takes no memory, and reads as if it were never written.
@@ -84,9 +87,12 @@ impl<B: Copy + Default> Cells<B> {
 
     /// A row of all banks, to be written: its columns one after the other, in each bank by bank. None, if it keeps nothing.
     pub fn row(&mut self, row: usize) -> Option<&mut [B]> {
+        if row >= self.count {
+            return None;
+        }
+        self.rows.resize(self.count, None);
         let size = self.banks * self.columns;
-        let row = self.rows.get_mut(row)?;
-        Some(row.get_or_insert_with(|| vec![B::default(); size].into()))
+        Some(self.rows[row].get_or_insert_with(|| vec![B::default(); size].into()))
     }
 
     /// Reads a column of a bank.

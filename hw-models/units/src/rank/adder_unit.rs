@@ -172,7 +172,8 @@ impl<F: Format, A: Format, G: Gear> Model for AdderUnit<F, A, G> {
             let before = if lane == 0 { carried } else { &sums[lane - 1] };
             let accumulates = accumulate.get(lane).is_some_and(|accumulates| *accumulates);
             let before = before.as_ref().filter(|_| accumulates)?;
-            Some(add_eight(&x[lane], before))
+            let is_zero = are_zero(&[x[lane], *before]);
+            Some(if is_zero { [Fp::ZERO; 8] } else { add_eight(&x[lane], before) })
         });
         self.carried = match (input.begin_i, input.goes_on_i) {
             (false, _) => self.sums[G::TCK - 1],
@@ -199,9 +200,17 @@ pub fn sums_of_chips<A: Format>(x: &[[Fp<A>; 8]; MOST], start: [Fp<A>; 8]) -> [F
     x.iter().fold(start, |sums, elements| add_eight(elements, &sums))
 }
 
+/// Whether all of them are +0, as are then their sums: where data are left out, nothing else is added.
+fn are_zero<A: Format>(x: &[[Fp<A>; 8]]) -> bool {
+    x.iter().flatten().fold(0, |bits, element| bits | element.to_bits()) == 0
+}
+
 /// The sums over the chips by lane, two lanes at a time: `((a + b) + (c + d)) + ((e + f) + (g + h))`.
 fn trees<A: Format>(x: &[[Fp<A>; 8]]) -> [Fp<A>; MOST] {
     let mut sums = [Fp::ZERO; MOST];
+    if are_zero(x) {
+        return sums;
+    }
     for (lanes, sums) in x.chunks(2).zip(sums.chunks_mut(2)) {
         let mut level = [Fp::ZERO; 16];
         lanes.iter().zip(level.chunks_mut(8)).for_each(|(x, of_lane)| of_lane.copy_from_slice(x));

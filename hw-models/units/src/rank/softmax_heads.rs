@@ -30,6 +30,9 @@ pub(super) fn exp_of_peak<F: Format>(maximum: Fp<F>) -> Fp<F> {
 /// The exponential of what a number is above the maximum, which is 0 at the most.
 #[inline]
 pub(super) fn exp_below<F: Format>(minuend: Fp<F>, maximum: Fp<F>) -> Fp<F> {
+    if minuend == maximum && maximum.to_bits() & F::INFINITY != F::INFINITY {
+        return one();
+    }
     // -infinity - -infinity would be NaN.
     let is_lowest = minuend == lowest();
     let difference = if is_lowest { lowest() } else { minuend + maximum.negated() };
