@@ -97,6 +97,20 @@ pub enum Made {
         /// binary16.
         bits: u16,
     },
+    /// Scores one behind the other, where data are of no account.
+    Scores {
+        /// Query head.
+        head: usize,
+        /// How many.
+        count: usize,
+    },
+    /// The same of weights.
+    Weights {
+        /// Query head.
+        head: usize,
+        /// How many.
+        count: usize,
+    },
     /// An element of the context.
     Context {
         /// Query head.

@@ -509,7 +509,7 @@ impl<D: Dimm> Runs for Attached<D> {
                 return Ok(dispatch::outcome(start.request, run.status.fault, run.status.end)?);
             }
             let mut observed = |observed| {
-                if matches!(observed, Made::Score { .. } | Made::Weight { .. }) {
+                if !matches!(observed, Made::Context { .. } | Made::Output(_)) {
                     made(observed);
                 }
             };

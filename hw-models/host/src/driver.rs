@@ -60,9 +60,13 @@ impl Results {
 
     /// One more.
     pub fn push(&mut self, bits: u16) {
-        if self.bits.len() <= self.expected {
-            self.bits.push(bits);
-        }
+        self.push_alike(bits, 1);
+    }
+
+    /// So many more that are the same.
+    pub fn push_alike(&mut self, bits: u16, count: usize) {
+        let room = self.expected + 1 - self.bits.len();
+        self.bits.resize(self.bits.len() + count.min(room), bits);
     }
 
     /// All of them, if they are as many as expected.

@@ -276,6 +276,7 @@ fn run_program(
             // The host numbers heads by the elements that it asks for.
             Made::Context { bits, .. } => return made[2].push(Made::Output(bits)),
             Made::Output(_) => 3,
+            Made::Scores { .. } | Made::Weights { .. } => unreachable!("all data are kept"),
         };
         made[kind].push(it);
     })?;

@@ -4,7 +4,7 @@
 
 use super::cases::cases;
 use super::slots::{Passing, Watch, configs, equal_where, multiply, options};
-use pimlico_device::dispatch::Start;
+use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::mapping::HeadLayout;
 use pimlico_device::{Config, Gear, KnownLaps, Options, RankDevice};
@@ -175,7 +175,9 @@ fn run_program(passing: &Passing, program: &[u64], request: Request) -> (u64, us
         }
         let start = Start { request: 0, address: 0, operands: &[], context: 0, outputs: 0 };
         let mut scores = 0;
-        let result = device.run(start, &mut |_| scores += 1);
+        let result = device.run(start, &mut |made| {
+            scores += if let Made::Scores { count, .. } = made { count } else { 1 };
+        });
         made.borrow_mut().push((scores, format!("{result:?}")));
     });
     let [.., laps] = passed.expect("equal");

@@ -67,27 +67,41 @@ pub struct Event {
 /// Scores or weights of a head that are made within the rank, one behind the other: how many they are, not which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inner {
-    /// One of them.
-    pub made: Made,
-    pub count: u64,
+    are_weights: bool,
+    head: usize,
+    count: u64,
 }
 
 impl Inner {
-    /// One, if it is such.
+    /// What is made, if it is such.
     pub fn of(made: Made) -> Option<Self> {
-        let bits = 0;
-        let made = match made {
-            Made::Score { head, .. } => Made::Score { head, bits },
-            Made::Weight { head, .. } => Made::Weight { head, bits },
+        let (are_weights, head, count) = match made {
+            Made::Score { head, .. } => (false, head, 1),
+            Made::Weight { head, .. } => (true, head, 1),
+            Made::Scores { head, count } => (false, head, count as u64),
+            Made::Weights { head, count } => (true, head, count as u64),
             Made::Context { .. } | Made::Output(_) => return None,
         };
-        Some(Self { made, count: 1 })
+        Some(Self { are_weights, head, count })
     }
 
-    /// Another comes behind those before.
+    /// In so many laps.
+    pub fn in_laps(self, laps: u64) -> Self {
+        Self { count: laps * self.count, ..self }
+    }
+
+    /// All of them.
+    pub fn made(self) -> Made {
+        let (head, count) = (self.head, self.count as usize);
+        if self.are_weights { Made::Weights { head, count } } else { Made::Scores { head, count } }
+    }
+
+    /// Others come behind those before.
     pub fn come(self, before: &mut Vec<Self>) {
         match before.last_mut() {
-            Some(last) if last.made == self.made => last.count += self.count,
+            Some(last) if (last.are_weights, last.head) == (self.are_weights, self.head) => {
+                last.count += self.count;
+            }
             _ => before.push(self),
         }
     }

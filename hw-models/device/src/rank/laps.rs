@@ -312,9 +312,7 @@ impl Rank {
     /// them ends.
     fn end_laps(&mut self, made: &mut dyn FnMut(Made)) -> Option<(u64, HostPortOut)> {
         let play = self.play.take()?;
-        for Inner { made: inner, count } in play.inner() {
-            (0..count).for_each(|_| made(inner));
-        }
+        play.inner().for_each(|inner| made(inner.made()));
         let (moved, turns) = play.moved();
         self.walk(&mut Walk::on(&moved, 1));
         let Play { lap, at, asked, shown, .. } = *play;

@@ -180,9 +180,7 @@ impl Play {
 
     /// What was made within the rank in all laps that are over.
     pub fn inner(&self) -> impl Iterator<Item = Inner> {
-        self.over().flat_map(|(course, laps)| {
-            course.inner().iter().map(move |of| Inner { count: laps * of.count, ..*of })
-        })
+        self.over().flat_map(|(course, laps)| course.inner().iter().map(move |of| of.in_laps(laps)))
     }
 
     /// By how much everything moves in all laps that are over, and how many turns these are.

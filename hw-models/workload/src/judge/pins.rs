@@ -38,18 +38,26 @@ struct Log {
     opened: Option<BTreeSet<usize>>,
     /// The host's pins, where its commands are those of a rank.
     host: Option<HostLog>,
-    clean: CleanStretches,
+    clean: Clean,
     /// The stretch of the host that goes on, with what was found before it.
     judging: Option<(u64, u64)>,
-    laps: laps::Judged,
+    /// The lap that goes on.
+    judging_lap: Option<laps::Judging>,
 }
 
-/// Stretches of hosts in which nothing was found, by checkers with the same rules.
+/// Stretches of hosts, and laps of runs, in which nothing was found, by checkers with the same rules.
 #[derive(Clone, Debug, Default)]
-pub struct CleanStretches(Arc<Mutex<HashSet<u64>>>);
+pub struct Clean(Arc<Mutex<Known>>);
 
-impl CleanStretches {
-    fn numbers(&self) -> MutexGuard<'_, HashSet<u64>> {
+/// What is known to be clean.
+#[derive(Debug, Default)]
+struct Known {
+    stretches: HashSet<u64>,
+    laps: laps::CleanLaps,
+}
+
+impl Clean {
+    fn known(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -65,7 +73,7 @@ impl PinLog {
     }
 
     /// The same, where it shares what it has found with those of ranks of the same configuration and options.
-    pub fn sharing(self, clean: CleanStretches) -> Self {
+    pub fn sharing(self, clean: Clean) -> Self {
         self.0.borrow_mut().clean = clean;
         self
     }
@@ -92,9 +100,9 @@ impl PinLog {
         rules.t_refi = rules.t_refi.filter(|_| refresh);
         let checker = PinChecker::new(rules);
         let (first, bursts, opened, host) = (Vec::new(), None, None, None);
-        let (clean, judging) = (CleanStretches::default(), None);
-        let laps = laps::Judged::default();
-        let log = Log { checker, count: 0, first, bursts, opened, host, clean, judging, laps };
+        let (clean, judging, judging_lap) = (Clean::default(), None, None);
+        let log =
+            Log { checker, count: 0, first, bursts, opened, host, clean, judging, judging_lap };
         Self(Rc::new(RefCell::new(log)))
     }
 
@@ -247,7 +255,7 @@ impl PinWatch for PinLog {
             && stretches.ended == Some(number)
             && found == before
         {
-            log.clean.numbers().insert(number);
+            log.clean.known().stretches.insert(number);
         }
         let Some(number) = stretches.begins else { return false };
         let tck = stretches.known.as_ref().map_or(0, |stretch| stretch.tck);
@@ -256,7 +264,7 @@ impl PinWatch for PinLog {
         }
         let known = stretches.known.as_ref();
         let is_judged = known.is_some_and(|known| log.checker.reach() <= known.long_tck);
-        if is_judged && !log.keeps_each() && log.clean.numbers().contains(&number) {
+        if is_judged && !log.keeps_each() && log.clean.known().stretches.contains(&number) {
             return true;
         }
         log.judging = Some((number, found));

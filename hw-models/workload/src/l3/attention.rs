@@ -324,15 +324,17 @@ impl Requests {
         let start =
             Start { request: slot, address, operands: &operands, context: elements, outputs: 0 };
         self.driver.run(rank, start, &mut |made| {
-            let (of_heads, head, bits) = match made {
-                Made::Score { head, bits } => (&mut scores, head, bits),
-                Made::Weight { head, bits } => (&mut weights, head, bits),
-                Made::Context { head, bits } => (&mut contexts, head, bits),
+            let (of_heads, head, bits, count) = match made {
+                Made::Score { head, bits } => (&mut scores, head, bits, 1),
+                Made::Weight { head, bits } => (&mut weights, head, bits, 1),
+                Made::Context { head, bits } => (&mut contexts, head, bits, 1),
+                Made::Scores { head, count } => (&mut scores, head, 0, count),
+                Made::Weights { head, count } => (&mut weights, head, 0, count),
                 Made::Output(_) => return,
             };
             // Scores that are computed again are those of no head.
             if let Some(of_head) = of_heads.get_mut(head) {
-                of_head.push(bits);
+                of_head.push_alike(bits, count);
             }
         })?;
         if ends_layer {

@@ -6,29 +6,36 @@ use pimlico_device::PinLaps;
 use pimlico_golden::pins::Stand;
 use std::collections::VecDeque;
 
-/// Kinds of laps that are known, at most: a run has few at a time.
-const KNOWN: usize = 8;
+/// Kinds of laps that are known, at most: runs that are alike have few at a time.
+const KNOWN: usize = 64;
 
-/// Laps that were judged.
-#[derive(Default)]
-pub(super) struct Judged {
-    /// By their number: where the checker stood before and behind one in which nothing was found.
-    clean: VecDeque<(u64, Stand)>,
-    /// The lap that goes on: its number, where it ends, what was found before it, and where the checker stood.
-    judging: Option<(u64, u64, u64, Stand)>,
-}
+/// By the numbers of laps: where checkers stood before and behind one in which nothing was found.
+#[derive(Debug, Default)]
+pub(super) struct CleanLaps(VecDeque<(u64, Stand)>);
 
-impl Judged {
-    fn is_clean(&self, number: u64, stand: &Stand) -> bool {
-        self.clean.iter().any(|(clean, before)| *clean == number && before == stand)
+impl CleanLaps {
+    fn contains(&self, number: u64, stand: &Stand) -> bool {
+        self.0.iter().any(|(clean, before)| *clean == number && before == stand)
     }
 
     fn keep(&mut self, number: u64, stand: Stand) {
-        if self.clean.len() == KNOWN {
-            self.clean.pop_front();
+        if self.contains(number, &stand) {
+            return;
         }
-        self.clean.push_back((number, stand));
+        if self.0.len() == KNOWN {
+            self.0.pop_front();
+        }
+        self.0.push_back((number, stand));
     }
+}
+
+/// A lap that goes on.
+pub(super) struct Judging {
+    number: u64,
+    end_tck: u64,
+    /// What was found before it, and where the checker stood.
+    found: u64,
+    stand: Stand,
 }
 
 impl Log {
@@ -36,17 +43,16 @@ impl Log {
     pub(super) fn take_laps(&mut self, laps: &PinLaps) -> u64 {
         let &PinLaps { number, from_tck, tck, count, ref refs, goes_on } = laps;
         let (found, stand) = (self.found(), self.checker.stand(from_tck));
-        if let Some((judged, end_tck, before, stood)) = self.laps.judging.take()
-            && (end_tck, before) == (from_tck, found)
-            && stand.as_ref() == Some(&stood)
-            && !self.laps.is_clean(judged, &stood)
+        if let Some(judged) = self.judging_lap.take()
+            && (judged.end_tck, judged.found) == (from_tck, found)
+            && stand.as_ref() == Some(&judged.stand)
         {
-            self.laps.keep(judged, stood);
+            self.clean.known().laps.keep(judged.number, judged.stand);
         }
         let Some(stand) = stand else { return 0 };
         let passed = if goes_on { count } else { count - 1 };
         let runs = self.host.as_ref().is_none_or(|host| host.goes_on(from_tck));
-        if runs && passed > 0 && self.laps.is_clean(number, &stand) {
+        if runs && passed > 0 && self.clean.known().laps.contains(number, &stand) {
             let until_tck = from_tck + passed * tck;
             let are_passed = refs.partition_point(|&at_tck| at_tck < until_tck);
             let refs = &refs[..are_passed];
@@ -57,7 +63,7 @@ impl Log {
                 return passed;
             }
         }
-        self.laps.judging = Some((number, from_tck + tck, found, stand));
+        self.judging_lap = Some(Judging { number, end_tck: from_tck + tck, found, stand });
         0
     }
 }

@@ -5,7 +5,7 @@ use crate::error::WorkloadError;
 use crate::judge::Findings;
 use crate::judge::Products;
 use crate::judge::heads::{self, HeadJudgement};
-use crate::judge::pins::{CleanStretches, PinLog};
+use crate::judge::pins::{Clean, PinLog};
 use crate::l3::attention::{self, AttentionError};
 use crate::l3::gemv;
 use crate::report::Verdict;
@@ -140,7 +140,7 @@ pub fn run(
 #[derive(Debug, Default)]
 pub struct Known {
     stretches: KnownStretches,
-    clean: CleanStretches,
+    clean: Clean,
     laps: KnownLaps,
 }
 
