@@ -21,12 +21,16 @@ use pimlico_ports::{Signal, U, pack};
 pub struct Survey {
     /// What is equal before and behind a lap.
     pub still: Vec<u64>,
+    /// What of the rest follows from what is [owed](Timer::owed), and is equal where that is alike.
+    pub owing: Vec<u64>,
     /// What moves: the numbers, each in the upper bits, so that differences wrap as the numbers do.
     pub moving: Vec<u64>,
     /// What goes down by one in each cycle.
     pub timers: Vec<Timer>,
     /// Loops that run, the outermost first.
     pub loops: Vec<Loop>,
+    /// Words of which some are not cleared yet.
+    pub clearing: Option<Clearing>,
     /// Something is under way of which nothing is said here.
     pub refused: bool,
 }
@@ -55,16 +59,25 @@ pub struct Loop {
     pub step: u64,
 }
 
+/// Words that are cleared one behind the other, in cycles in which no command enters. A command that looks one up waits until it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clearing {
+    /// How many are cleared,
+    pub cleared: usize,
+    /// and how many there are.
+    pub words: usize,
+}
+
 impl Survey {
     /// Nothing is found.
     pub fn clear(&mut self) {
-        let Self { still, moving, timers, loops, refused } = self;
-        for numbers in [still, moving] {
+        let Self { still, owing, moving, timers, loops, clearing, refused } = self;
+        for numbers in [still, owing, moving] {
             numbers.clear();
         }
         timers.clear();
         loops.clear();
-        *refused = false;
+        (*clearing, *refused) = (None, false);
     }
 }
 
@@ -146,6 +159,24 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// It follows from what is owed.
+    pub fn owes(&mut self, value: impl Into<u64>) {
+        if let How::Survey(found) = &mut self.how {
+            found.owing.push(value.into());
+        }
+    }
+
+    /// Words that are cleared: behind a lap that looks up none of the others, and has cycles enough for these, all of them are.
+    pub fn clears(&mut self, cleared: &mut usize, words: usize) {
+        match &mut self.how {
+            How::Survey(found) if *cleared < words => {
+                found.clearing = Some(Clearing { cleared: *cleared, words });
+            }
+            How::Survey(_) => {}
+            How::On { .. } => *cleared = words,
+        }
+    }
+
     /// The same of all bits of a signal.
     pub fn bits<T: Signal>(&mut self, value: &T) {
         if let How::Survey(found) = &mut self.how {
@@ -211,7 +242,7 @@ impl<'a> Walk<'a> {
             let (owed, alike) = (u64::from(*owed), u64::from(alike));
             found.timers.push(Timer { left: found.moving.len(), period, owed, alike });
         }
-        self.still(alike);
+        self.owes(alike);
         self.moves(left);
         self.moves(owed);
     }

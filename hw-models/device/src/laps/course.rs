@@ -2,9 +2,11 @@
 //! What is done in a lap: what is played of it, and on what it hangs.
 
 use crate::dispatch::Made;
+use crate::options::Gear;
 use crate::sizes::{LANES, SCORE_BUFFER};
 use crate::tape::{Tape, Told};
 use pimlico_dpa::types::{Dispatch, Opcode, RankResults, ResultAddress, SumKind};
+use pimlico_units::lap::Clearing;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -141,6 +143,8 @@ pub struct Course {
     pub by: Vec<u64>,
     /// The REF that becomes due in it, if one does.
     pub due: Option<Due>,
+    /// What is owed behind it is not alike what is owed before: another lap goes on there.
+    pub leaves: bool,
     logs: Logs,
     /// Rows and entries that were so many before the run in which the lap is known now.
     shift: [u16; 2],
@@ -160,8 +164,19 @@ impl Course {
     ) -> Option<Self> {
         let is_whole = !logs.doings.overflow && logs.doings.dispatched.iter().all(is_of_lap);
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        let (logs, shift) = (logs.clone(), [0; 2]);
-        is_whole.then_some(Self { number, begin, tck, turns, by, due, logs, shift, fits: 0 })
+        let (logs, shift, leaves, fits) = (logs.clone(), [0; 2], false, 0);
+        is_whole.then_some(Self { number, begin, tck, turns, by, due, leaves, logs, shift, fits })
+    }
+
+    /// Whether it is the same where some words are not cleared: it looks up none of these, and has cycles without a command to clear
+    /// them.
+    pub fn clears(&self, &Clearing { cleared, words }: &Clearing) -> bool {
+        let dispatched = &self.logs.doings.dispatched;
+        let mut looked_up =
+            dispatched.iter().filter(|of| of.kind.has_shared_word()).map(|of| of.word);
+        let cycles = self.tck as usize / Gear::Four.tck();
+        looked_up.all(|word| usize::from(word) < cleared)
+            && words - cleared + dispatched.len() <= cycles
     }
 
     /// In another run its rows and entries are so many further on.

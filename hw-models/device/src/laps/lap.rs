@@ -2,7 +2,7 @@
 //! Laps of a rank: where they begin, and which are ahead.
 
 use super::course::{Begin, Course, Due, Logs};
-use pimlico_units::lap::{Loop, Survey, Timer};
+use pimlico_units::lap::{Clearing, Loop, Survey, Timer};
 
 /// A mark: the state, and what has happened since the mark before.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +44,7 @@ const MOST_KINDS: usize = 32;
 #[derive(Clone, Debug)]
 pub struct Lap {
     still: Vec<u64>,
+    owing: Vec<u64>,
     /// The column that was read last where it begins.
     pub(super) column: usize,
     /// How far a turn moves rows, and entries of the Va2Pa table.
@@ -90,7 +91,11 @@ impl Lap {
     pub(super) fn of(marks: [&Mark; 3], gear: u64) -> Option<Self> {
         let [first, middle, last] = marks;
         let survey = &last.survey;
-        let is_same = |mark: &Mark| !mark.survey.refused && mark.survey.still == survey.still;
+        let state = |mark: &Mark| {
+            (&mark.survey.still, &mark.survey.owing) == (&survey.still, &survey.owing)
+        };
+        let is_same =
+            |mark: &Mark| !mark.survey.refused && mark.survey.clearing.is_none() && state(mark);
         if !marks.into_iter().all(is_same) {
             return None;
         }
@@ -118,6 +123,7 @@ impl Lap {
         let plain = before.like(&behind, [rows, entries])?;
         Some(Self {
             still: survey.still.clone(),
+            owing: survey.owing.clone(),
             column: last.column,
             rows,
             entries,
@@ -150,7 +156,7 @@ impl Lap {
     /// Whether what is known of another is known of this.
     pub fn is_same(&self, other: &Self) -> bool {
         let of = |lap: &Self| (lap.rows, lap.entries, lap.number, lap.numbers, lap.plain.tck);
-        of(self) == of(other) && self.still == other.still
+        of(self) == of(other) && (&self.still, &self.owing) == (&other.still, &other.owing)
     }
 
     /// Kinds with a REF that are known.
@@ -179,10 +185,17 @@ impl Lap {
 
     /// The turn that begins at a mark, if one does, wherever its row is.
     fn turn(&self, mark: &Mark) -> Option<u64> {
+        self.turn_but_for_owed(mark).filter(|_| mark.survey.owing == self.owing)
+    }
+
+    /// The same, whatever is owed.
+    fn turn_but_for_owed(&self, mark: &Mark) -> Option<u64> {
         let now = &mark.survey;
         let is_there =
             !now.refused && now.still == self.still && around(now, self.number) == self.around;
-        if !is_there {
+        let mut courses = self.refreshed.iter().chain([&self.plain]);
+        let clears = |of: &Clearing| courses.all(|course| course.clears(of));
+        if !is_there || !now.clearing.as_ref().is_none_or(clears) {
             return None;
         }
         let numbers = number(now.moving[self.number].wrapping_sub(self.first << u32::BITS));
@@ -193,7 +206,24 @@ impl Lap {
 
     /// Where a mark stands, if it is one at which a turn begins.
     pub(super) fn stand(&self, mark: &Mark) -> Option<Stand> {
-        let turn = self.turn(mark).filter(|_| self.is_placed)?;
+        self.stand_of(mark, self.turn(mark)?)
+    }
+
+    /// The same, whatever is owed.
+    fn stand_but_for_owed(&self, mark: &Mark) -> Option<Stand> {
+        self.stand_of(mark, self.turn_but_for_owed(mark)?)
+    }
+
+    /// Whether a turn would begin at a mark, and does not, as what is owed is not alike.
+    pub(super) fn leaves(&self, mark: &Mark) -> bool {
+        self.stand_but_for_owed(mark).is_some() && mark.survey.owing != self.owing
+    }
+
+    /// Where a mark stands at which a turn begins, if its row is that of the turn.
+    fn stand_of(&self, mark: &Mark, turn: u64) -> Option<Stand> {
+        if !self.is_placed {
+            return None;
+        }
         let turns = turn.wrapping_sub(FIRST_TURN) as u16;
         let is_turn = mark.row.wrapping_sub(self.row) == self.rows.wrapping_mul(turns);
         let now = &mark.survey;
@@ -236,6 +266,9 @@ impl Lap {
                 break;
             }
             segments.push(Segment { refreshed: Some(kind), laps: 1 });
+            if course.leaves {
+                break;
+            }
             stand = self.behind(stand, course, 1, gear);
         }
         Some(Ahead { turn, segments })
@@ -288,7 +321,8 @@ impl Lap {
 
     /// The lap with a REF between them, if there is one.
     fn refresh_between(&self, begin: &Mark, end: &Mark, gear: u64) -> Option<Course> {
-        let [from, to] = [self.stand(begin)?, self.stand(end)?];
+        let (from, to) = (self.stand(begin)?, self.stand_but_for_owed(end)?);
+        let leaves = end.survey.owing != self.owing;
         let turns = to.turn.checked_sub(from.turn).filter(|turns| *turns > 0)?;
         let (tck, _, by) = difference(begin, end);
         let is_other = |of: &&Loop| of.number != self.number;
@@ -303,13 +337,14 @@ impl Lap {
         let period = u64::from(before.period);
         let is_due_once = to.left + tck / gear == from.left + period;
         // Where one more is owed, that is so for all that are alike behind it as well.
-        let owed = match behind.owed == before.owed {
+        let owed = match behind.owed == before.owed || leaves {
             true => before.owed..=before.owed,
             false => 1..=before.alike.saturating_sub(1),
         };
         let due = Due { left: from.left..=from.left, owed, period };
         let begin = Begin { tck: begin.tck, turn: from.turn };
-        let course = Course::new(begin, tck, turns, by, &end.logs, Some(due))?;
+        let mut course = Course::new(begin, tck, turns, by, &end.logs, Some(due))?;
+        course.leaves = leaves;
         let refreshes = course.refreshes() as u64;
         let is_owed = refreshes <= 1 && behind.owed + refreshes == before.owed + 1;
         (is_due_once && is_owed).then_some(course)

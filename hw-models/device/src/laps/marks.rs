@@ -145,7 +145,12 @@ impl Laps {
         }
     }
 
-    /// It begins anew, at this mark, with what was recorded.
+    /// Whether a lap that goes on ends at this mark, behind which another begins, as what is owed is not alike.
+    pub fn leaves(&self, mark: &Mark) -> bool {
+        self.records() && self.found.as_ref().is_some_and(|lap| lap.leaves(mark))
+    }
+
+    /// It begins anew, at this mark, with what was recorded, or leaves it.
     pub fn end_record(&mut self, end: &Mark, gear: u64) {
         if let (Some(begin), Some(lap)) = (self.recorded.take(), &mut self.found) {
             lap.is_new |= lap.sample(&begin, end, gear);

@@ -117,6 +117,12 @@ impl RankControl {
         self.output.idle_o && self.refresh.owed_o.get() == 0
     }
 
+    /// Whether that is so in this cycle or the next, if the same is requested in it as in the one before.
+    pub fn settles(&self) -> bool {
+        let is_idle = self.output.idle_o || self.controller.settle(&self.input).idle_o;
+        is_idle && self.refresh.owed_o.get() == 0
+    }
+
     /// The controller's inputs.
     pub fn input(&self) -> &RankControllerIn {
         &self.input

@@ -15,9 +15,11 @@
 //! known: behind a REF it goes on from where all stands as it stood then, at a mark or behind the column that was read last there.
 //! What is between the last such place before a REF becomes due and the first behind it is a lap as well, once it was seen twice: for
 //! all REFs that become due between the soonest and the latest that were seen, as a REF comes where a row ends, or is postponed.
+//! Where what is owed is alike no more behind it, as it is the first, all else stands as at a mark, and another lap goes on.
 //!
 //! In the next run a lap is known as well, and on other ranks of the kind ([`KnownLaps`](crate::KnownLaps)): the state that is compared
-//! has the words of the program's loop in it, but neither the virtual row at which that begins nor, where no word looks at it, T_cur.
+//! has the words of the program's loop in it, but neither the virtual row at which that begins nor, where no word looks at it, T_cur,
+//! nor how many words of its tables the sequencer has cleared since the run started, if none of the others is looked up.
 //!
 //! Laps are *played*: those who watch the chips' pins are told what they were told in the lap that was found, as many tCK and rows
 //! later, and the host's port is shown the results when they come, while the units stand at the mark. The host does what it likes. Where
@@ -91,6 +93,10 @@ impl Rank {
         (mark.tck, mark.row, mark.column) = (self.now, row, column);
         mark.entry = self.front.entry_at();
         self.walk(&mut Walk::survey(&mut mark.survey, row, mark.entry));
+        if self.laps.leaves(&mark) {
+            mark.logs = self.cut(std::mem::take(&mut mark.logs));
+            self.laps.end_record(&mark, gear);
+        }
         self.laps.change(&mark);
         let rows = self.config.organisation.rows;
         let row_of = |at| self.front.looked_up(at).filter(|row| usize::from(*row) < rows);

@@ -39,9 +39,9 @@ impl Rank {
             return false;
         }
         let asked = self.sequencer.requests(host.operands_o.get() as usize, host.operand_valid_o);
-        let asks_softmax =
-            asked.finish_valid_o || asked.weigh_valid_o || asked.weights_drop_o || asked.done_o;
-        if asks_softmax || asked.fault_o != Fault::None {
+        let asks_softmax = asked.finish_valid_o || asked.weigh_valid_o || asked.weights_drop_o;
+        let may_end = asked.done_o && self.control.settles();
+        if asks_softmax || may_end || asked.fault_o != Fault::None {
             return false;
         }
         let gear = self.gear();
@@ -61,7 +61,7 @@ impl Rank {
         self.tck = passed.end;
         self.now += cycles * gear;
         self.passed_waits += cycles;
-        self.shown = Shown { status, overflow, settled, ..Shown::default() };
+        self.shown = Shown { status, overflow, over: asked.done_o, settled, ..Shown::default() };
         true
     }
 }

@@ -84,6 +84,11 @@ impl Opcode {
         matches!(self, Self::MacScore | Self::MacContext)
     }
 
+    /// Whether its word is one of the shared buffers, and no address of results.
+    pub const fn has_shared_word(self) -> bool {
+        self.has_row() || matches!(self, Self::WrShared | Self::WrWeights)
+    }
+
     /// The largest row or place.
     pub const fn max_place(self) -> u32 {
         if self.has_row() { 0xFFFF } else { 0x3_FFFF }

@@ -17,9 +17,11 @@ fn mark(lap: u64) -> Mark {
     Mark {
         survey: Survey {
             still: vec![3, 1],
+            owing: vec![6],
             moving: [number, rest, left].map(|number| number << 32).to_vec(),
             timers: vec![Timer { left: 2, period: 5000, owed: 3, alike: 6 }],
             loops: vec![Loop { number: 0, rest: 1, step: 1 }],
+            clearing: None,
             refused: false,
         },
         tck: 10_000 + lap * LAP_TCK,
@@ -94,6 +96,29 @@ fn what_happens_three_times_is_a_lap() {
     };
     let marks = [0, 1, 2].map(two_loops);
     assert!(lap([&marks[0], &marks[1], &marks[2]]).is_none(), "two loops go on");
+}
+
+/// Words that are not cleared yet are in the way of commands that look them up, and of laps that have no cycles to clear them.
+#[test]
+fn a_lap_begins_before_all_words_are_cleared() {
+    let marks = [0, 1, 2].map(mark);
+    let found = lap([&marks[0], &marks[1], &marks[2]]).expect("a lap");
+    let word = usize::from(marks[2].logs.doings.dispatched[0].word);
+    let begins = |cleared: usize, words: usize| {
+        let mut mark = mark(9);
+        mark.survey.clearing = Some(Clearing { cleared, words });
+        found.stand(&mark).is_some()
+    };
+    // It has 50 cycles of the longest, and commands enter in two of them.
+    assert!(begins(word + 1, word + 49));
+    assert!(!begins(word + 1, word + 50), "too many of them");
+    assert!(!begins(word, word + 20), "it looks one of them up");
+    let clearing = [0, 1, 2].map(|lap| {
+        let mut mark = mark(lap);
+        mark.survey.clearing = Some(Clearing { cleared: word + 1, words: word + 2 });
+        mark
+    });
+    assert!(lap([&marks[0], &marks[1], &clearing[2]]).is_none(), "nor is it found there");
 }
 
 /// So many laps without a REF, from a turn on.
@@ -197,4 +222,31 @@ fn a_lap_with_a_ref_is_known_once_it_was_seen_twice() {
     let mut owes = later(200, 250);
     owes.survey.timers[0].owed += 1;
     assert_eq!(ahead(&owes), [plain(2)], "more is owed");
+}
+
+#[test]
+fn a_lap_with_a_ref_may_leave_the_others() {
+    let marks = [0, 1, 2].map(mark);
+    let mut found = lap([&marks[0], &marks[1], &marks[2]]).expect("a lap");
+    let sample = |lap: u64, left: u64| {
+        let [begin, mut end] = with_ref(lap, left, 700);
+        end.logs.shown.clear();
+        end.survey.timers[0].owed += 1;
+        end.survey.owing = vec![4];
+        [begin, end]
+    };
+    for (lap, left) in [(50, 30), (90, 80)] {
+        let [begin, end] = sample(lap, left);
+        assert!(found.leaves(&end) && !found.leaves(&begin) && found.stand(&end).is_none());
+        found.sample(&begin, &end, GEAR);
+    }
+    let due = found.refreshed[0].due.as_ref().expect("a REF");
+    assert_eq!((due.left.clone(), due.owed.clone()), (30..=80, 3..=3), "as much as was owed");
+    let refreshed = Segment { refreshed: Some(0), laps: 1 };
+    let plain = Segment { refreshed: None, laps: 2 };
+    let ahead = found.ahead(&later(200, 250), GEAR, &row_of).expect("a turn");
+    assert_eq!(ahead.segments, [plain, refreshed], "what comes behind it is another lap");
+    let mut other = sample(200, 250)[1].clone();
+    other.survey.still[0] += 1;
+    assert!(!found.leaves(&other), "another state");
 }

@@ -40,7 +40,7 @@ impl RefreshManagerOut {
         let Self { refresh_o, force_o, owed_o, .. } = self;
         walk.still(*refresh_o);
         walk.still(*force_o);
-        walk.still(owed_o.get() > 0);
+        walk.owes(owed_o.get() > 0);
         walk.moves(owed_o);
     }
 }

@@ -10,7 +10,7 @@ use super::softmax::{Softmax, Traffic};
 use super::{SequencerIn, SequencerOut, SequencerProbe};
 use crate::rank::RankController;
 use pimlico_dpa::types::{
-    ArrayKind, ArrayRequest, BusRequest, Dispatch, Fault, Finish, Mac, Opcode, RankEvents, Weigh,
+    ArrayKind, ArrayRequest, BusRequest, Dispatch, Fault, Finish, Mac, RankEvents, Weigh,
 };
 use pimlico_ports::{Model, Unit};
 
@@ -208,11 +208,8 @@ impl<
     /// Whether the oldest command that has come is decoded in this cycle.
     fn moves(&self, steps: bool) -> bool {
         let Some(Dispatch { kind, word, .. }) = self.input[0] else { return false };
-        let looks_up = matches!(
-            kind,
-            Opcode::MacScore | Opcode::MacContext | Opcode::WrShared | Opcode::WrWeights
-        );
-        (self.look.is_none() || steps) && (self.scoreboard.is_cleared(word) || !looks_up)
+        let may_look_up = self.scoreboard.is_cleared(word) || !kind.has_shared_word();
+        (self.look.is_none() || steps) && may_look_up
     }
 
     /// What is wrong with a command that would enter now.

@@ -193,7 +193,7 @@ impl Scoreboard {
 
     /// Goes over all of it, for [laps](crate::lap), where the command that may enter and the one behind it do this with their
     /// words. Numbers of MACs and writes that are done long since are of no account but for how they wrap, and no MAC or write of
-    /// a lap looks at them.
+    /// a lap looks at them. Behind a lap all words are cleared.
     pub fn walk(&mut self, walk: &mut Walk<'_>, [next, looked]: [Option<Access>; 2]) {
         let orders = [self.writes, self.macs];
         let Self {
@@ -208,10 +208,12 @@ impl Scoreboard {
             write_far,
             mac_far,
         } = self;
+        let before = *cleared;
+        walk.clears(cleared, SHARED_WORDS);
         for (table, Order { entered, .. }) in [last_writes, last_macs].into_iter().zip(orders) {
+            table[before..*cleared].fill(0);
             table.iter_mut().for_each(|number| walk.number(number, entered, LONG));
         }
-        walk.size(*cleared);
         for flag in [followed, write_far, mac_far] {
             walk.still(*flag);
         }
