@@ -22,7 +22,7 @@ trait Steps {
     fn pass_slot(&mut self, input: &SequencerIn, dispatched: Dispatch, done: bool);
     fn keep(&mut self);
     fn has_passed(&mut self, input: &SequencerIn, dispatched: Dispatch) -> bool;
-    fn waits(&self, input: &SequencerIn, offers: bool) -> u64;
+    fn waits(&self, input: &SequencerIn) -> u64;
     fn rest(&mut self, cycles: u64);
     fn walk(&mut self, walk: &mut Walk<'_>);
 }
@@ -62,8 +62,8 @@ where
         self.before == self.unit
     }
 
-    fn waits(&self, input: &SequencerIn, offers: bool) -> u64 {
-        self.unit.waits(input, offers)
+    fn waits(&self, input: &SequencerIn) -> u64 {
+        self.unit.waits(input)
     }
 
     fn rest(&mut self, cycles: u64) {
@@ -152,10 +152,10 @@ impl Sequencer {
         self.unit.has_passed(&self.idle, dispatched)
     }
 
-    /// Cycles from this one on in which it requests the same as in this one and accepts no command, where nothing happens, and
-    /// the dispatcher has a command for it or not.
-    pub fn waits(&self, offers: bool) -> u64 {
-        self.unit.waits(&self.idle, offers)
+    /// Cycles from this one on in which it requests the same as in this one, and accepts a command or does not, where nothing
+    /// happens and no command comes.
+    pub fn waits(&self) -> u64 {
+        self.unit.waits(&self.idle)
     }
 
     /// So many of them go by.

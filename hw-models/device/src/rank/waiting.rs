@@ -46,7 +46,7 @@ impl Rank {
         }
         let gear = self.gear();
         let tck = (until_tck - self.now).min(self.patience.left(self.now));
-        let waits = self.sequencer.waits(self.front.offers()).min(self.control.waits(&asked));
+        let waits = self.sequencer.waits().min(self.control.waits(&asked));
         let cycles = self.sums.rest(self.tck, waits.min(tck / gear));
         if cycles == 0 {
             return false;

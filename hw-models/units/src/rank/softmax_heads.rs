@@ -111,3 +111,25 @@ impl<F: Format> SoftmaxHeads<F> {
         softmax_sum::normalise(sum, self.total[head])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arith::Binary16;
+
+    /// The maximum itself is one of the scores, and perhaps more of them: the exponential unit's of 0, 1, if it is a number.
+    #[test]
+    fn what_is_none_below_the_maximum() {
+        let zero = Fp::<Binary16>::from_bits(1 << 15);
+        assert_eq!(zero.exp(), one());
+        for x in (0..=u16::MAX.into()).map(Fp::<Binary16>::from_bits) {
+            let is_number = x.to_bits() & Binary16::INFINITY != Binary16::INFINITY;
+            let expected = match is_number {
+                true => one(),
+                false if x == lowest() => Fp::ZERO,
+                false => Fp::NAN,
+            };
+            assert_eq!(exp_below(x, x), expected, "{x:?}");
+        }
+    }
+}

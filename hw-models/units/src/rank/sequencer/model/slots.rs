@@ -27,9 +27,9 @@ pub trait SequencerSlots {
     /// The slot is over, in which this was dispatched, and behind it the dispatcher's run has ended or not.
     fn pass_slot(&mut self, input: &SequencerIn, dispatched: Dispatch, done: bool);
 
-    /// Cycles from this one on in which it requests the same as in this one and accepts no command, where nothing happens in
-    /// them, and the dispatcher has a command for it or not.
-    fn waits(&self, input: &SequencerIn, offers: bool) -> u64;
+    /// Cycles from this one on in which it requests the same as in this one, and accepts a command or does not, where nothing
+    /// happens in them and no command comes.
+    fn waits(&self, input: &SequencerIn) -> u64;
 
     /// So many of the cycles in which it [waits](Self::waits) go by.
     fn rest(&mut self, cycles: u64);
@@ -74,12 +74,10 @@ impl<const S: usize, const CC: u16, const CT: u16, const TC: u16> SequencerSlots
         }
     }
 
-    fn waits(&self, input: &SequencerIn, offers: bool) -> u64 {
+    fn waits(&self, input: &SequencerIn) -> u64 {
         let lacks = self.operands_asked >= input.operands_i.get();
-        let is_still = self.still
-            && !(offers && self.output.dispatch_ready_o)
-            && input.operand_valid_i == self.operand_there
-            && lacks == self.lacks;
+        let is_still =
+            self.still && input.operand_valid_i == self.operand_there && lacks == self.lacks;
         if is_still { self.array_requests.waits().min(self.readers.waits()) } else { 0 }
     }
 
