@@ -2,8 +2,8 @@
 //! Cycles of a run in which all that goes on is time: while rows are closed and opened, and while the chips refresh.
 //!
 //! The rank controller waits for a timing, the sequencer for what has been requested, the dispatcher for the sequencer, or its run
-//! is over; nothing is on the data buses, and the units behind them rest, but for the bank PUs, which may still be at a sum. How long that lasts
-//! each of them tells; the shortest of it is one step.
+//! is over; nothing is on the data buses, and the units behind them rest, but for the bank PUs, which may still be at a sum. How
+//! long that lasts each of them tells; the shortest of it is one step.
 
 use super::engine::Rank;
 use super::host::Shown;
