@@ -70,7 +70,7 @@ impl Log {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{PinLog, rules};
+    use super::super::{Clean, PinLog, rules};
     use super::*;
     use pimlico_device::{BusDriver, Config, PinWatch};
     use pimlico_dpa::types::{PinCommand, Pins, ReadAll};
@@ -116,6 +116,20 @@ mod tests {
         assert_eq!(of(rcd_tck, None), (5, 0));
         assert_eq!(of(rcd_tck - 1, None), (0, 1), "something was found");
         assert_eq!(of(rcd_tck, Some(Pins::wr_shared(0))), (0, 0), "it stands otherwise");
+    }
+
+    #[test]
+    fn laps_that_are_clean_are_so_for_all_who_share_them() {
+        let config = Config::ddr4_3200();
+        let of = |clean: &Clean| PinLog::new(rules(&config), true).sharing(clean.clone());
+        let clean = Clean::default();
+        let mut log = of(&clean);
+        assert_eq!(log.laps(&laps(0, 1)), 0);
+        tell(&mut log, 0, config.timing.rcd_mac_tck);
+        assert_eq!(of(&clean).laps(&laps(0, 5)), 0, "it is not over");
+        assert_eq!(log.laps(&laps(1, 5)), 5);
+        assert_eq!(of(&clean).laps(&laps(0, 5)), 5);
+        assert_eq!(of(&Clean::default()).laps(&laps(0, 5)), 0);
     }
 
     #[test]
