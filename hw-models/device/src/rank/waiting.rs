@@ -40,6 +40,7 @@ impl Rank {
         }
         let asked = self.sequencer.requests(host.operands_o.get() as usize, host.operand_valid_o);
         let asks_softmax = asked.finish_valid_o || asked.weigh_valid_o || asked.weights_drop_o;
+        // A run whose requests are done ends in the first cycle that is settled.
         let may_end = asked.done_o && self.control.settles();
         if asks_softmax || may_end || asked.fault_o != Fault::None {
             return false;
